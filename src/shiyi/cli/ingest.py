@@ -155,8 +155,11 @@ def add_corpus(
 ) -> None:
     """Install a corpus, after the digest of each of its files was compared."""
     from shiyi.verification.corpora import Registry
+    from shiyi.verification.rows import unpack
 
-    added = Registry(settings_of(ctx).kb).add(name, path)
+    registry = Registry(settings_of(ctx).kb)
+    added = registry.add(name, path)
+    unpack(added, path.resolve(), registry.folder)
     print(f"installed {name} of version {added.version}: {len(added.digests)} files")
 
 

@@ -156,6 +156,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     dynasty: NamedNode
     genre: NamedNode
     dateBasis: NamedNode
+    placeBasis: NamedNode
     conflictsWith: NamedNode
     # texts about concepts
     cookingMethod: NamedNode
@@ -330,6 +331,7 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     source: NamedNode
     isReplacedBy: NamedNode
     replaces: NamedNode
+    spatial: NamedNode
     subject: NamedNode
     type: NamedNode
     audience: NamedNode

@@ -116,6 +116,11 @@ class Registry:
         self._file = folder / REGISTRY
         self.known = known if known is not None else catalogue()
 
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the knowledge base."""
+        return self._file.parent
+
     def paths(self) -> dict[str, Path]:
         """Return the folder of each installed corpus, by name."""
         if not self._file.is_file():

@@ -16,6 +16,7 @@ from shiyi.verification.corpora import (
     file_faults,
     read_records,
 )
+from shiyi.verification.rows import records_of
 
 __all__ = ["COLUMNS", "Check", "PointerRow", "check", "open_words", "words_at", "write_pointers"]
 
@@ -131,7 +132,7 @@ def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
         if table is None or not (folder / table.file).is_file():
             continue
         whole = table.model_copy(update={"where": {}})  # other tables read other rows of the file
-        found = (each for each in read_records(whole, folder) if each.key == place.key)
+        found = records_of(whole, folder, place.key, registry.folder)
         cell = next((each.cells.get(place.column, "") for each in found), "")
         if digest_of(cell[start:end]) == place.digest:
             return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]

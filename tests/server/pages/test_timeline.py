@@ -3,6 +3,7 @@
 import csv
 import json
 import lzma
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +36,10 @@ from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.verification import rows as packed
 from shiyi.verification.corpora import Registry, catalogue, digest_of
 from shiyi.verification.pointers import open_words
+from shiyi.verification.rows import unpack
 
 GINGER = "/timeline/substance-shengjiang"
 COLLECTION = Source("a-collection", "集", "A collection", Tier.CLASSIC)
@@ -95,7 +98,8 @@ def test_the_json_has_works_values_and_what_today_states(client: FlaskClient) ->
     assert {each["value"]["label_en"] for each in nature["values"]} >= {"warm", "very hot"}
     dated = [each["to"] for each in shown["works"] if not each["modern"]]
     assert dated == sorted(dated)
-    assert {each["author"] for each in shown["works"]} >= {"忽思慧"}
+    written = {(each["author"], each["place"], each["place_basis"]) for each in shown["works"]}
+    assert written >= {("忽思慧", "大都", "recalled"), ("卢之颐", "钱唐", "header")}
     assert shown["facets"]["dynasty"]
 
 
@@ -238,6 +242,23 @@ def test_the_words_of_a_pointer_are_read_where_its_corpus_is_installed(tmp_path:
     registry._write({"ancient-books": tmp_path})
     assert open_words(registry, place) == ("之", "味辛", "微温无毒")
     assert open_words(registry, place.replace("1–3", "2–4")) is None
+
+
+def test_an_unpacked_book_is_read_without_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = catalogue()["ancient-books"]
+    file = corpus.tables[0].file
+    with lzma.open(tmp_path / file, "wt", encoding="utf-8") as books_file:
+        books_file.write(json.dumps({"file": "009-a.txt", "title": "a", "text": "味辛"}) + "\n")
+    registry = Registry(tmp_path / "kb")
+    registry._write({"ancient-books": tmp_path})
+    place = f"{file} 009-a.txt [text] 0–2 #{digest_of('味辛')}"
+    assert unpack(corpus, tmp_path, registry.folder) == 1
+    monkeypatch.setattr(packed, "read_records", lambda *_: iter(()))
+    assert open_words(registry, place) == ("", "味辛", "")
+    os.utime(tmp_path / file, (0, 0))  # another version is read itself
+    assert open_words(registry, place) is None
 
 
 def test_a_row_that_lists_other_values_denies_nothing() -> None:

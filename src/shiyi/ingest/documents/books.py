@@ -35,7 +35,9 @@ class Book:
 
     ``start`` and ``end`` are years, None where they are not known. ``entries`` is a pattern of the
     chapters that hold entries of materia medica, empty where the book has none. ``basis`` says how
-    the date is known: from the opening lines of the text, or recalled.
+    the date is known: from the opening lines of the text, or recalled. ``place`` is where its
+    author was from, or where it was made: ``place_at`` is the character where the text says so,
+    empty where the place is recalled.
     """
 
     file: str
@@ -50,6 +52,13 @@ class Book:
     lineage: str
     entries: str
     basis: str
+    place: str
+    place_at: str
+
+    @property
+    def place_basis(self) -> str:
+        """Return how the place is known: ``header`` from the text itself, or ``recalled``."""
+        return ("header" if self.place_at else "recalled") if self.place else ""
 
     @property
     def source_id(self) -> str:
@@ -225,6 +234,8 @@ def book_quads(book: Book, source: NamedNode, graph: NamedNode | DefaultGraph) -
         (SHIYI.dynasty, Literal(book.dynasty) if book.dynasty else None),
         (SHIYI.genre, Literal(book.genre)),
         (SHIYI.dateBasis, Literal(book.basis) if book.basis else None),
+        (DCTERMS.spatial, Literal(book.place, language="zh") if book.place else None),
+        (SHIYI.placeBasis, Literal(book.place_basis) if book.place else None),
     ):
         if value is not None:
             yield Quad(source, predicate, value, graph)

@@ -28,8 +28,8 @@ from shiyi.server.views.timeline import FACETS, Difference, Timeline, Witness, W
 
 COLUMNS: Final = (
     "property", "relation", "polarity", "value", "value_label", "today", "source", "title",
-    "author", "from", "to", "dynasty", "school", "genre", "date_basis", "tier", "kind", "status",
-    "locator", "claim", "evidence",
+    "author", "from", "to", "dynasty", "school", "genre", "date_basis", "place", "place_basis",
+    "tier", "kind", "status", "locator", "claim", "evidence",
 )  # fmt: skip
 _TYPES: Final = {"csv": "text/csv; charset=utf-8", "svg": "image/svg+xml; charset=utf-8"}
 THEMES: Final = ("light", "dark")
@@ -196,7 +196,8 @@ def _table(seen: Timeline) -> str:
                 work, found = each.work, each.evidence
                 sign = "negative" if each.negative else "positive"
                 written = work.author, work.start, work.end, work.dynasty, work.school, work.genre
-                source = work.source.iri, work.source.title, *written, work.basis, work.source.tier
+                known = work.basis, work.place, work.place_basis, work.source.tier
+                source = work.source.iri, work.source.title, *written, *known
                 place = found.kind, each.status, found.locator, each.claim, found.iri
                 writer.writerow((name, each.relation, sign, *about, *source, *place))
     return file.getvalue()
@@ -263,6 +264,8 @@ def _work(work: Work) -> dict[str, Any]:
         "genre": work.genre,
         "tier": work.source.tier,
         "date_basis": work.basis,
+        "place": work.place,
+        "place_basis": work.place_basis,
         "modern": work.is_modern,
     }
 

@@ -48,6 +48,8 @@ class Work:
     school: str = ""
     genre: str = ""
     basis: str = ""
+    place: str = ""
+    place_basis: str = ""
 
     @property
     def is_modern(self) -> bool:
@@ -242,7 +244,7 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
         iri = f"{ID}source-{book.source_id}"
         source = replace(source, iri=iri, title=titles[0], href=evidence.href)
     described = book.author, book.start, book.end, book.dynasty, book.school, book.genre
-    return Work(source, titles[1], *described, book.basis)
+    return Work(source, titles[1], *described, book.basis, book.place, book.place_basis)
 
 
 def _year(written: str) -> int | None:
