@@ -74,6 +74,13 @@ def test_what_is_stated_of_which_part(title: str, text: str, stated: str) -> Non
     assert found == set(filter(None, stated.split()))
 
 
+def test_what_stands_far_behind_a_heading_is_not_read() -> None:
+    far = "生川谷中，" * 40
+    assert "relieves:腹痛" not in shown(f"味酸。{far}主腹痛。", "山楂")
+    assert "relieves:腹痛" in shown(f"味酸。{far}【主治】主腹痛。", "山楂")
+    assert "contraindicatedIn:孕妇" in shown(f"味酸。{far}孕妇忌服。", "山楂")
+
+
 def test_reading_is_measured_on_annotated_entries(tmp_path: Path) -> None:
     corpus, gold = tmp_path / "books.jsonl", tmp_path / "gold.tsv"
     corpus.write_text(CORPUS, "utf-8")

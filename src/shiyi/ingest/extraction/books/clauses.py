@@ -10,9 +10,9 @@ from shiyi.ingest.extraction.books.patterns import corrected, pattern, phrase
 from shiyi.ingest.extraction.books.sections import HARMS, STRICT, USES, Block
 from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, names_state, phrase_of
 
-GAP = "，、。, \ue000"
+GAP = "，、。, \ue000\ue003"
 WEAK = "weak"  # a list that another remark interrupts
-_MARKS = re.compile(r"[，、。；,∶：\s\ue000-\ue002\n]")
+_MARKS = re.compile(r"[，、。；,∶：\s\ue000-\ue003\n]")
 _NEXT = re.compile(r"[，。；]")
 
 
@@ -24,11 +24,17 @@ class State:
     title: str = ""
     dotted: bool = False  # whether this edition sets a full stop after each clause
     part: str = ""
+    aside: str = ""  # the part that comments on the whole entry follow
+    doubtful: bool = False  # whether what is spoken of is only mentioned, or not known
     listing: str = ""  # the relation that the items of a list state
     harmful: bool = False  # what follows is harm
     argues: bool = False  # the sentence gives reasons
     combined: bool = False  # the sentence speaks of the subject with another drug
     seen: set[str] = field(default_factory=set)  # relations read in this entry
+
+    def turn(self, part: str, doubtful: bool = False) -> None:
+        """Speak of a part, or of another thing, from here on."""
+        self.part, self.doubtful = part, doubtful
 
     def harms(self) -> None:
         """Read what follows as harm."""
@@ -187,7 +193,11 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
     kind = phrase_of(clean(bare), treated)
     if use or kind is Phrase.COMPLAINT:
         clause.state.listing = kinds.RELIEVES
-    if clause.is_damaged(start, end) or (use and kind is None):
+    ill = pattern("of-illness").search(clause.text, start, end + 2) or (
+        treated and pattern("mixed-use").search(bare)
+    )
+    mixed = kind is Phrase.ACTION and ill
+    if clause.is_damaged(start, end) or mixed or (use and kind is None):
         return Found(end)
     if kind is None:
         return None
@@ -238,7 +248,18 @@ def _is_defined(clause: Clause) -> bool:
 def _is_made_with(clause: Clause) -> bool:
     """Return whether the sentence lists other drugs before, or makes it up with one after."""
     title = clause.state.title
-    before = [each for each in _ITEM.findall(clause.before) if begins_material(each, title)]
+    pieces = _ITEM.findall(clause.before)
+    before = [each for each in pieces if begins_material(each, title)]
+    taken = (pattern("takes").match(each) for each in pieces)
+    if any(match and begins_material(match.string[match.end() :], title) for match in taken):
+        return True
+    if clause.opens and begins_material(clause.following, title):
+        return True
+    if any(pattern("with-another").match(each) for each in pieces):
+        return True
+    needed = pattern("needed").search(clause.after)
+    if needed and begins_material(clause.after[needed.end() :], title):
+        return True
     after = clause.after[:_WAY]
     made = pattern("made-with").search(after) is not None and _names_another(clause, after)
     if len(before) > 1 or made or pattern("led-by").search(clause.before):
@@ -275,7 +296,7 @@ def _drugs(words: str, title: str) -> int:
 def _goes_on(clause: Clause) -> bool:
     """Return whether a complaint without a verb is one of those that the entry lists."""
     state = clause.state
-    if _is_warned(clause):
+    if _is_warned(clause) or (clause.opens and pattern("harm").match(clause.following)):
         return False
     if state.listing in (kinds.RELIEVES, WEAK) or pattern("able-next").match(clause.following):
         return True
@@ -315,12 +336,14 @@ def _recipe(clause: Clause) -> Found | None:
     match = whole or pattern("recipe").match(clause.here)
     if match is None or not (whole or len(match["list"]) <= _FEW):
         return None
-    if not any(map(begins_material, pattern("ward-list").split(match["list"]))):
+    named = any(map(begins_material, pattern("ward-list").split(match["list"])))
+    if not named and not pattern("with-another").match(clause.words):
         return None
     first, clause.state.combined = clause.first, True
-    return _item(
-        clause, match["what"], first + match.start("what"), first + match.end(), combined=True
-    )
+    start = first + match.start("what")
+    if put := pattern("applied").match(match["what"]):
+        return _item(clause, put["what"], start + put.start("what"), first + match.end(), True)
+    return _item(clause, match["what"], start, first + match.end(), combined=True)
 
 
 def begins_material(words: str, title: str = "") -> bool:

@@ -1,7 +1,7 @@
 """Reads an entry of materia medica clause by clause."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from shiyi.ingest.extraction.books.clauses import (
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
-from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, blocks
+from shiyi.ingest.extraction.books.sections import FULL, RECIPE, SKIP, STRICT, blocks
 from shiyi.ingest.extraction.books.statement import BookStatement
 from shiyi.ingest.extraction.books.vocabulary import (
     is_of_words,
@@ -27,9 +27,9 @@ from shiyi.ingest.extraction.books.vocabulary import (
     phrase_of,
 )
 
-_SENTENCE = re.compile(r"[^。；！？\n]+[。；！？]?")
-_CLAUSE = re.compile(r"[^，、∶：:,\s\ue000-\ue002。；！？“”「」]+")
+_CLAUSE = re.compile(r"[^，、∶：:,\s\ue000-\ue003。；！？“”「」]+")
 _USES = frozenset({kinds.EFFICACY, kinds.RELIEVES})
+_RESTRICTIONS = frozenset({kinds.CAUTION, kinds.CONTRAINDICATED, kinds.INCOMPATIBLE})
 _DENIABLE = frozenset({kinds.EFFICACY, kinds.RELIEVES, kinds.NATURE})
 _PIECE = re.compile(r"[^，、\ue000]+")
 
@@ -49,9 +49,18 @@ def _label(clause: Clause) -> int | None:
     """Return where the properties begin after their label or speaker; -1 where none is meant."""
     if match := pattern("named").match(clause.here):
         used = match["name"] and pattern("use-verb").match(clause.here)
+        _turn_to_named(clause.state, match["name"] or "")
         return -1 if used else clause.first + match.end()
     match = pattern("speakers").match(clause.here)
     return clause.first + match.end() if match else None
+
+
+def _turn_to_named(state: State, words: str) -> None:
+    """Turn to the material that stands before its properties, if that is another."""
+    names = [words[at:] for at in range(len(words) - 1) if words[at:] in materials()]
+    own = any(each in state.title for each in names)
+    if names and not own and names[0] != state.part and state.title not in names[0]:
+        state.turn(names[0], doubtful=names[0] != words)
 
 
 def kinds_of_subject(clause: Clause) -> Found | None:
@@ -136,6 +145,7 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
     ``raw`` is the text of the entry as the book has it, ``start`` its place in the book.
     """
     results: dict[tuple[str, str, str, str], BookStatement] = {}
+    heads = [start, *(start + each.end() for each in pattern("heading").finditer(raw))]
     dotted = raw.count("。") > 2 * raw.count("，")
     state: State | None = None
     stated = False  # by the entry itself
@@ -146,13 +156,21 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             continue
         if state is None:
             state = State(block, title, dotted)
-        state.block, state.part, state.harmful = block, block.part, False
+        if block.part == state.aside:
+            block = replace(block, part="")
+        else:
+            state.aside = ""
+        state.block, state.harmful = block, False
+        state.turn(block.part)
         if not dotted or block.mode == STRICT:
             state.listing = ""
         listed = 0  # where the list goes on that a statement has begun
         for each in _read_block(state):
             if block.mode == STRICT and stated and not _is_stated(state, each, listed):
                 continue  # a commentary argues from uses as often as it states them
+            behind = each.start - heads[bisect_right(heads, each.start) - 1]
+            if behind > FARTHEST and each.relation not in _RESTRICTIONS:
+                continue
             listed = each.end + _NEXT_IN_LIST
             stated = stated or block.mode != STRICT
             shown = replace(each, reported=block.mode == STRICT)
@@ -160,6 +178,7 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
     return tuple(sorted(results.values(), key=lambda each: (each.start, each.end)))
 
 
+FARTHEST = 150  # characters behind a heading: what follows compares, cites and argues
 _NEXT_IN_LIST = 8  # characters between two things that a list states
 
 
@@ -180,6 +199,7 @@ def _is_stated(state: State, each: BookStatement, listed: int) -> bool:
 
 
 _STOPS = "。；！？\n"
+_ANOTHER = "○"  # before another material than the entry's own
 
 
 def _of_title(raw: str, title: str, start: int) -> Iterator[BookStatement]:
@@ -197,9 +217,10 @@ def _read_block(state: State) -> Iterator[BookStatement]:
     text = state.block.text.text
     arguments = len(pattern("argues").findall(text))
     argues = state.dotted and arguments > _FEW_ARGUMENTS * text.count("。")
-    sentences = list(_SENTENCE.finditer(text))
+    sentences = list(pattern("sentence").finditer(text))
     dosed = _dosed(sentences) if state.dotted else frozenset()
-    joined = 0  # sentences that still speak of what was joined
+    first, last = _recipes(text)
+    joined = patient = 0  # sentences that still speak of what was joined, or of one patient
     for number, match in enumerate(sentences):
         joined = (
             _JOINED_FOR
@@ -207,7 +228,10 @@ def _read_block(state: State) -> Iterator[BookStatement]:
             else max(0, joined - 1)
         )
         formula = pattern("formula-speaks").search(match[0]) is not None
-        state.combined = joined > 0 or number in dosed or formula
+        case = pattern("case-of").match(match[0].lstrip(GAP)) is not None
+        patient = (_JOINED_FOR if state.dotted else 1) if case else max(0, patient - 1)
+        state.combined = joined > 0 or patient > 0 or number in dosed or formula
+        state.combined = state.combined or first <= match.start() < last
         state.argues = argues or pattern("argues").search(match[0]) is not None
         if not state.dotted and text[: match.start()].endswith(("。", "！", "？")):
             state.listing, state.harmful = "", False
@@ -235,6 +259,13 @@ def _dosed(sentences: list[re.Match[str]]) -> frozenset[int]:
 _NEAR = 2  # sentences on each side
 
 
+def _recipes(text: str) -> tuple[int, int]:
+    """Return where the numbered recipes of a block begin and end."""
+    at, last = text.find(RECIPE), text.rfind(RECIPE)
+    begins = max((text.rfind(mark, 0, max(0, at - 1)) for mark in _STOPS), default=0) + 1
+    return (begins, last) if at >= 0 else (0, 0)
+
+
 def _joins(state: State, sentence: str) -> bool:
     """Return whether a sentence begins with another drug that is joined to the subject."""
     match = pattern("joins").match(sentence)
@@ -245,6 +276,9 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
     text = state.block.text.text
     sentence = text[start:end].rstrip("。；！？")
     end = start + len(sentence)
+    if sentence[:1] == _ANOTHER:
+        start, sentence = start + 1, sentence[1:]
+        state.turn(_ANOTHER, doubtful=True)
     _turn(state, sentence)
     yield from _denials(state, start, sentence)
     clauses = [(start + m.start(), start + m.end()) for m in _CLAUSE.finditer(sentence)]
@@ -266,29 +300,44 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
                 continue
             state.seen.add(each.relation)
             places = state.block.text.span(each.start, each.end)
-            yield BookStatement(
-                each.relation, each.words, *places, part=state.part, combined=each.combined
-            )
-    if state.block.mode == STRICT:  # a commentary comes back to the whole
-        state.part = state.block.part
+            joint = each.combined or state.doubtful
+            yield BookStatement(each.relation, each.words, *places, part=state.part, combined=joint)
+    if state.block.mode == STRICT and not pattern("goes-on").match(text, end):
+        # a commentary comes back to the whole
+        state.turn(state.block.part)
 
 
 def _turn(state: State, sentence: str) -> None:
     """Turn to the material that a sentence names first, or that another writer is quoted of."""
     lead = pattern("quoting").match(sentence)
     at = lead.end() if lead else 0
-    if lead:
-        state.part = state.block.part
-    for size in (5, 4, 3, 2):
-        name = sentence[at : at + size]
-        if not _is_named(name) or pattern("not-turned").match(sentence[at + size :]):
+    recipe = pattern("recipe-source").match(sentence)
+    if recipe or (state.block.part and pattern("whole-speaker").match(sentence)):
+        state.aside = state.aside or state.block.part
+        state.block = replace(state.block, part=recipe[0] if recipe else "")
+        state.turn(state.block.part)
+    if lead and not pattern("same-speaker").match(sentence):
+        state.turn(state.block.part)
+    another = pattern("another-named").match(sentence, at) if state.seen else None
+    if another and another["name"] not in state.title:
+        state.turn(another["name"], doubtful=not _is_named(another["name"]))
+        return
+    for size in (5, 4, 3, 2, 1):
+        name, after = sentence[at : at + size], sentence[at + size :]
+        if not _is_named(name) or pattern("not-turned").match(after):
+            continue
+        stated = pattern("turns-to").match(after) is not None
+        if size == 1 and not pattern("labelled").match(after):
+            continue
+        if not stated and pattern("described").match(sentence[at:]):
             continue
         if is_of_words(pattern("tail").sub("", _PIECE.findall(sentence[at:])[0])):
             return
         if name == state.part:
+            state.doubtful = state.doubtful and not stated
             return
         own = name in state.title or state.title in name
-        state.part = state.block.part if own else name
+        state.turn(*((state.block.part,) if own else (name, not stated)))
         return
 
 
@@ -298,6 +347,10 @@ def _is_named(name: str) -> bool:
 
 def _denied(clauses: list[str]) -> set[int]:
     """Return the clauses that are denied, by themselves or by what follows them."""
+    untrue = [n for n, words in enumerate(clauses) if pattern("untrue").search(words)]
+    claimed = [n for n, words in enumerate(clauses) if pattern("claimed").search(words)]
+    if untrue and claimed:
+        return set(range(claimed[0], untrue[-1] + 1))
     return {
         number
         for number, words in enumerate(clauses)
@@ -306,7 +359,10 @@ def _denied(clauses: list[str]) -> set[int]:
     }
 
 
-_OPENS = ("another-kind", "part-mark", "part-colon", "named-lead", "named-part", "opens-entry")
+_OPENS = (
+    "another-kind", "part-mark", "part-nature", "part-colon", "named-lead", "named-part",
+    "opens-entry",
+)  # fmt: skip
 
 
 def _after_part(state: State, at: int, end: int, opening: bool) -> int:
@@ -326,7 +382,8 @@ def _after_part(state: State, at: int, end: int, opening: bool) -> int:
         if not known and name != "part-colon":
             continue
         if known and part not in state.title:
-            state.part, state.listing, state.harmful = part, "", False
+            state.turn(part)
+            state.listing, state.harmful = "", False
         return at + match.end()
     return at
 

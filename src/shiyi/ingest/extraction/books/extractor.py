@@ -130,7 +130,7 @@ class EntryExtractor:
     """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "8"
+    version = "9"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -208,7 +208,8 @@ class EntryExtractor:
     def _aliases(self, raw: str, start: int, subject: NamedNode, names: "_Names") -> None:
         """Read other names of the subject, before anything else is spoken of."""
         for sentence in pattern("aliases").finditer(raw, 0, names.found.passages[0].end - start):
-            if pattern("entry-of").search(raw, 0, sentence.start()):
+            apart = pattern("set-off").search(raw, 0, sentence.start())
+            if apart or pattern("entry-of").search(raw, 0, sentence.start()):
                 return
             for match in pattern("alias").finditer(raw, sentence.start(), sentence.end()):
                 if names.is_known(match["name"]):
@@ -328,6 +329,14 @@ def bare_title(title: str) -> str:
     return clean(pattern("title").sub("", pattern("title").sub("", title.strip())).strip())
 
 
+def _name_of_part(title: str, part: str) -> str:
+    """Return the name of a part of what a title names by another part: 虎骨 and 肉 give 虎肉."""
+    own = pattern("title-part").search(title)
+    stem = title[: own.start()] if own else ""
+    known = stem and (stem in materials() or pattern("animal").fullmatch(stem))
+    return f"{stem}{part}" if known or f"{stem}{part}" in materials() else f"{title}{part}"
+
+
 def _inner_title(raw: str) -> str:
     """Return the material that a section opens with under the title of a chapter."""
     match = pattern("inner-title").search(raw[:_HEAD])
@@ -379,9 +388,10 @@ class _Names:
         whole = self.subject(title)
         if whole is None or (self.classic and title + bare in self.unclear):
             return None
-        if bare in own_parts().get(self.lexicon.name(whole), ()):
+        if bare in own_parts().get(self.lexicon.name(whole), ()) or title.endswith(bare):
             return whole
-        return self.lexicon.material(title + bare) or self._own("material", title + bare, "Herb")
+        name = _name_of_part(title, bare)
+        return self.lexicon.material(name) or self._own("material", name, "Herb")
 
     def term(self, words: str, kind: str) -> NamedNode:
         """Return the concept of a complaint, an action or a state as old books have it."""

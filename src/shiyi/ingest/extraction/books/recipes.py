@@ -72,6 +72,8 @@ def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
         return None
     shown = _NOTE.sub(lambda note: " " * len(note[0]), raw[first : method.start()])
     begun = first + max(shown.rfind(mark) + 1 for mark in "。：x")
+    if pattern("recipe-unmarked").search(raw, first + len(name) + 4, begun):
+        return None  # of another recipe
     names = shown[begun - first :].replace("、", " ").split()
     known = sum(bool(known_material(each)) for each in names)
     ingredients = _ingredients(raw, begun, method.start())

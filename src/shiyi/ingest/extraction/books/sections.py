@@ -3,13 +3,14 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shiyi.ingest.extraction.books.patterns import pattern, section_modes
 from shiyi.ingest.extraction.books.vocabulary import materials, names_material
 
 PART_OPENS, PART_ENDS = "\ue001", "\ue002"  # private use: round a title that is set off
 NOTE = "\ue000"  # private use: stands for a note in brackets
+RECIPE = "\ue003"  # private use: stands for the number of the recipe before it
 _PICTURE = re.compile(r"\\r([^\\\n]*)\\p[^\\\n]*\\r")
 _MARKED = re.compile(r"\\x([^\\]{0,60})\\x")
 _ENDS = frozenset("。！？；∶：”」』】〕》")
@@ -45,10 +46,8 @@ def plain_text(raw: str, start: int = 0) -> tuple[PlainText, tuple[PlainText, ..
     return _apart(whole)
 
 
-def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
-    """Yield each character that is read, with its place."""
-    head = pattern("entry-label").match(raw)
-    at = head.end() if head else 0
+def _marks(raw: str) -> tuple[dict[int, str], set[int]]:
+    """Return where what is set off begins and ends, and the places that are not read."""
     gone = {i for each in _PICTURE.finditer(raw) for i in range(*each.span())}
     marks: dict[int, str] = {}
     for each in _MARKED.finditer(raw):
@@ -58,10 +57,20 @@ def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
         ):
             gone.update(range(first, last))
             marks[first] = sign
+    return marks, gone
+
+
+def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
+    """Yield each character that is read, with its place."""
+    head = pattern("entry-label").match(raw)
+    at = head.end() if head else 0
+    marks, gone = _marks(raw)
     line = 0  # characters of the paragraph so far
     before = ""
     while at < len(raw):
         if at in marks:
+            if marks[at] == PART_OPENS and before not in {"", "\n"} and _stands_alone(raw, at):
+                yield "\n", at
             yield marks[at], at
             line, before = line + 1, marks[at]
         elif at in gone:
@@ -87,6 +96,12 @@ def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
             yield raw[at], at
             line, before = line + 1, raw[at]
         at += 1
+
+
+def _stands_alone(raw: str, at: int) -> bool:
+    """Return whether what is set off at ``at`` has a line to itself."""
+    ended = raw[:at].rstrip(" \u3000")[-1:] in {"\r", "\n"}
+    return ended and pattern("alone").match(raw, at) is not None
 
 
 def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
@@ -118,7 +133,9 @@ def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
             depth += 1
         elif char in "）)":
             if depth == 1:
-                notes.append(whole.cut(opened + 1, at))
+                notes.append(note := whole.cut(opened + 1, at))
+                if pattern("recipe-number").fullmatch(note.text):
+                    found[-1] = RECIPE, found[-1][1]
             depth = max(0, depth - 1)
         elif depth and char in _SECTIONS:  # nothing closes the bracket
             notes.append(whole.cut(opened + 1, at))
@@ -132,6 +149,7 @@ def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
 
 _SECTIONS = frozenset({PART_OPENS, "【"})
 FULL, USES, HARMS, STRICT, SKIP = "full", "uses", "harms", "strict", "skip"
+_OTHERS = "others"  # of materials that are not the entry's own
 _TITLE = re.compile(r"[【〔](?P<title>[^】〕\n]{1,8})[】〕]")
 _SET_OFF = re.compile(rf"{PART_OPENS}(?P<part>[^{PART_ENDS}]{{0,40}}){PART_ENDS}")
 _BEFORE = frozenset({"", "\n", " ", "\u3000", NOTE, PART_ENDS, *"。！？；】〕”"})
@@ -162,43 +180,79 @@ def blocks(raw: str, start: int = 0) -> Iterator[Block]:
             yield Block(note, STRICT, found[at].part)
 
 
+@dataclass(slots=True)
+class _Reading:
+    """How what follows is read, and of what it speaks."""
+
+    mode: str = FULL
+    part: str = ""
+    title: str = ""
+    whole: str = ""  # of the sections that follow; another may be spoken of in passing
+    other: str = ""  # what is set off with parts of its own
+    parts: set[str] = field(default_factory=set)
+
+    def under(self, title: str, before: str, opens_sections: bool) -> None:
+        """Go on under a title in brackets, which may stand behind the name of a material."""
+        self.title = title
+        if (named := pattern("headed").search(before)) and names_material(named["name"]):
+            self.whole = named["name"]
+        if not _mode(title, "") and names_material(title):
+            self.mode, self.part = FULL, title
+            if opens_sections:
+                self.whole = title
+            return
+        self.mode, self.part = _mode(title, STRICT), self.whole
+        if self.mode == _OTHERS:  # of no known material until one is named
+            self.mode, self.part = FULL, title
+        elif self.mode == STRICT and len(self.parts) > 1:  # of any of them
+            self.part = title
+
+    def after(self, words: str) -> None:
+        """Go on behind words that are set off: a title, a part, another material or a formula."""
+        self.title = ""
+        if words and _mode(words, ""):
+            self.mode, self.title = _mode(words, self.mode), words
+        elif _names_parts(words):
+            self.part = self.whole = "".join(pattern("ward-list").split(words))
+            self.mode = FULL
+        elif _is_remark(words) or pattern("other-name").search(words):
+            self.mode = FULL
+        elif pattern("formula-name").search(words) and not names_material(words):
+            self.part = self.whole = words
+            self.mode = SKIP
+        else:
+            is_part = pattern("_part-end").fullmatch(words) is not None
+            self.parts.add(words)
+            if not is_part:
+                self.other = pattern("title-part").sub("", words)
+            self.part = self.whole = self.other + words if is_part else words
+            self.mode = FULL
+
+
+def _is_remark(words: str) -> bool:
+    return pattern("states").search(words) is not None or len(words) > _LONGEST_PART
+
+
 def _blocks(whole: PlainText) -> Iterator[Block]:
-    mode, part, at, title = FULL, "", 0, ""
-    whole_part = ""  # of the sections that follow; another may be spoken of in passing
+    at, now = 0, _Reading()
     marks = sorted(
         [*_TITLE.finditer(whole.text), *_SET_OFF.finditer(whole.text)], key=lambda m: m.start()
     )
     for mark in marks:
         if mark.start() < at or (mark.re is _SET_OFF and not _begins(whole.text, mark)):
             continue
-        yield from _paragraphs(whole.cut(at, mark.start()), mode, part, title)
-        at = mark.end()
+        yield from _paragraphs(whole.cut(at, mark.start()), now.mode, now.part, now.title)
+        before, at = whole.text[at : mark.start()], mark.end()
         if mark.re is _TITLE:
-            title = mark["title"]
-            if not _mode(title, "") and names_material(title):
-                mode, part = FULL, title
-                if _TITLE.match(whole.text[at:].lstrip()):  # sections of its own
-                    whole_part = part
-            else:
-                mode, part = _mode(title, STRICT), whole_part
+            opens = _TITLE.match(whole.text[at:].lstrip()) is not None
+            now.under(mark["title"], before, opens)
             continue
-        words, title = mark["part"].strip("【】 "), ""
-        if _mode(words, "") and words:
-            mode, title = _mode(words, mode), words
-        elif _names_parts(words):
-            part = whole_part = "".join(pattern("ward-list").split(words))
-            mode = FULL
-        elif pattern("states").search(words) or len(words) > _LONGEST_PART:
+        words = mark["part"].strip("【】 ")
+        if not (_mode(words, "") and words) and not _names_parts(words) and _is_remark(words):
             inner = whole.cut(mark.start("part"), mark.end("part"))
-            yield from _paragraphs(inner, FULL, part, "")
-            mode = FULL
-        elif pattern("other-name").search(words):
-            mode = FULL
-        else:
-            formula = pattern("formula-name").search(words) and not names_material(words)
-            part = whole_part = words
-            mode = SKIP if formula else FULL
-    yield from _paragraphs(whole.cut(at, len(whole.text)), mode, part, title)
+            yield from _paragraphs(inner, FULL, now.part, "")
+        now.after(words)
+    yield from _paragraphs(whole.cut(at, len(whole.text)), now.mode, now.part, now.title)
 
 
 def _begins(text: str, mark: re.Match[str]) -> bool:
@@ -244,7 +298,9 @@ def _paragraphs(text: PlainText, mode: str, part: str, title: str) -> Iterator[B
             if len(line.strip()) <= _LONGEST_PART:  # a title of its own
                 mode = SKIP
         elif mode in (FULL, USES) and (
-            pattern("comment").search(line) or (at > len(line) + 1 and _expounds(line))
+            pattern("comment").search(line)
+            or pattern("explains").search(line)
+            or (at > len(line) + 1 and _expounds(line))
         ):
             own = STRICT
         yield Block(piece, own, part, title)
