@@ -141,11 +141,6 @@ def read_question(
     return replace(whole, conditions=conditions_in(text, whole, facts)), mentions
 
 
-def named_spans(text: QuestionText, linker: Linker, facts: Facts) -> tuple[Span, ...]:
-    """Return where something known is named, with its class, as the reader takes it."""
-    return tuple(_spans(link_question(text, linker, facts), facts))
-
-
 def _spans(mentions: Iterable[Mention], facts: Facts) -> Iterator[Span]:
     for m in mentions:
         if m.iri:

@@ -144,6 +144,11 @@ class AskRequest(Request):
             raise UsageError("send either context or history, not both")
         return self
 
+    @property
+    def person(self) -> profiles.Profile:
+        """Return the person that the question is for."""
+        return self.profile.to_value() if self.profile else profiles.Profile()
+
 
 class SparqlQuestion(Request):
     """A question for which the configured model writes SPARQL."""
@@ -290,8 +295,7 @@ def find_pivots(site: Site, asked: AskRequest) -> Pivots:
     """Return what would change the answer to a question of its own."""
     if site.pivots is None:
         raise UsageError("this server finds no pivots")
-    profile = asked.profile.to_value() if asked.profile else profiles.Profile()
-    return site.pivots(pipeline_request(asked, profile))
+    return site.pivots(pipeline_request(asked, asked.person))
 
 
 def shared_question(site: Site, asked: AskRequest) -> pipeline.AskRequest | None:
@@ -299,11 +303,10 @@ def shared_question(site: Site, asked: AskRequest) -> pipeline.AskRequest | None
 
     It is not where a person, a conversation or a token comes with it, or a model may write it.
     """
-    profile = asked.profile.to_value() if asked.profile else profiles.Profile()
     before = asked.context or asked.history or any(map(asked_form().get, ("reply", "drop")))
-    if before or profile != profiles.Profile() or not answers_are_shared(site):
+    if before or asked.person != profiles.Profile() or not answers_are_shared(site):
         return None
-    return pipeline_request(asked, profile)
+    return pipeline_request(asked, profiles.Profile())
 
 
 def answers_are_shared(site: Site) -> bool:
@@ -333,7 +336,7 @@ def answer_turn(
 def _made_turn(
     site: Site, asked: AskRequest, listener: Listener | None, dropped: frozenset[tuple[str, str]]
 ) -> Turn:
-    profile = (asked.profile.to_value() if asked.profile else profiles.Profile()).without(dropped)
+    profile = asked.person.without(dropped)
     context = (_earlier(site, asked) or conversation.Context()).without(dropped)
     question = pipeline_request(asked, profile)
     if site.converse is not None:

@@ -121,7 +121,28 @@ def answer_part(
     today = datetime.now(UTC).date().isoformat()
 
     def made() -> str:
-        return _made_part(turn, cache, form, template, pivots() if pivots else None, today)
+        answer = turn.answer
+        reader = cache.reader(answer.language)
+        paths = Catalogue.load(answer.language)("ask.paths")
+        view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
+        context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
+        chosen = {k: v for k, v in _fields(form).items() if k != "pivots"}
+        asked = urlencode(chosen | {"q": answer.question})
+        return render_template(
+            template,
+            view=view,
+            answer=answer,
+            question=answer.question,
+            form=form,
+            pivots=pivots() if pivots else None,
+            json_address="" if is_personal(form) else f"{url_for('api.answer_json')}?{asked}",
+            pivots_address="" if is_personal(form) else f"/ask?{asked}&pivots=1#pivots",
+            json_body=_as_json(form, answer),
+            context=context,
+            earlier=turn.context.questions[:-1],
+            entries=turn.context.profile.entries(),
+            today=today,
+        )
 
     return _stored(cache, (shared, template, today), form, made)
 
@@ -142,38 +163,6 @@ def _fields(form: Mapping[str, str]) -> dict[str, str]:
     """Return what a form chooses beside the question and the person."""
     names = ("method", "k", "lang", "evidence", "school", "overlay", "pivots")
     return {key: form[key] for key in names if form.get(key)}
-
-
-def _made_part(
-    turn: Turn,
-    cache: PageCache,
-    form: MultiDict[str, str],
-    template: str,
-    pivots: Pivots | None,
-    today: str,
-) -> str:
-    answer = turn.answer
-    reader = cache.reader(answer.language)
-    paths = Catalogue.load(answer.language)("ask.paths")
-    view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
-    context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
-    chosen = {k: v for k, v in _fields(form).items() if k != "pivots"}
-    asked = urlencode(chosen | {"q": answer.question})
-    return render_template(
-        template,
-        view=view,
-        answer=answer,
-        question=answer.question,
-        form=form,
-        pivots=pivots,
-        json_address="" if is_personal(form) else f"{url_for('api.answer_json')}?{asked}",
-        pivots_address="" if is_personal(form) else f"/ask?{asked}&pivots=1#pivots",
-        json_body=_as_json(form, answer),
-        context=context,
-        earlier=turn.context.questions[:-1],
-        entries=turn.context.profile.entries(),
-        today=today,
-    )
 
 
 def dropped_fields(values: Iterable[str]) -> frozenset[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Training of the reader: a linear margin for each class, on the utterances of the lexicon."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -78,26 +78,6 @@ def _span(cell: str, path: Path, row: str) -> Span:
     if not (dash and start.isdigit() and end.isdigit() and name):
         raise TableError([f"{path.name}, {row}: {cell!r} is no name such as '0-2 Food'"])
     return int(start), int(end), name
-
-
-def annotate(link: Callable[[QuestionText], Iterable[Span]]) -> int:
-    """Write what is named in each utterance into its last column; return how many rows changed.
-
-    The linker changes with the names of the base; the column keeps training reproducible.
-    """
-    changed = 0
-    for path in sorted(artefact("ontology/lexicon/utterances").glob("*.tsv")):
-        heading, *lines = path.read_text("utf-8").splitlines()
-        written = [heading]
-        for line in lines:
-            cells = line.split("\t")[: _COLUMNS - 1]
-            spans = link(QuestionText.of(cells[3]))
-            cells.append(";".join(f"{start}-{end} {name}" for start, end, name in spans))
-            written.append("\t".join(cells))
-            changed += written[-1] != line
-        path.write_text("\n".join(written) + "\n", "utf-8")
-    utterances.cache_clear()
-    return changed
 
 
 @dataclass(frozen=True, slots=True)
