@@ -306,6 +306,8 @@ def test_a_graph_of_others_neither_hides_nor_shows_what_the_base_states() -> Non
         ]
     )
     assert withheld(store) == before
+    store.change((), [q for q in store.match(None, SHIYI.evidence) if q.subject != SHUT_CLAIM.iri])
+    assert SHUT_CLAIM.iri.value in withheld(store).claims  # alone
 
 
 def test_a_claim_shows_once_an_open_source_supports_it_and_not_before(tmp_path: Path) -> None:
