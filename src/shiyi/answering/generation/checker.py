@@ -197,9 +197,18 @@ class _Reading:
         if premise.relation == "hasIngredient":
             return noted
         is_harm = premise.relation in _IMPLIED and not wording.is_prohibited
-        if not (noted and is_harm) or self.sentence.mentions("favouring"):
+        if not (noted and is_harm) or self._praises():
             return False
         return premise.relation != "cautionIn" or not self.sentence.permits()
+
+    def _praises(self) -> bool:
+        """Return whether a word of praise stands without a negation before it."""
+        negations, units = self.sentence.vocabulary.words("class:negation"), self.sentence.units
+        return any(
+            entry.key == "favouring" and negations.isdisjoint(units[max(0, m.start - 2) : m.start])
+            for m in self.sentence.matches
+            for entry in m.entries
+        )
 
     def _turned(self) -> str:
         """Return a fault where the words of the claim are put together to say another thing."""

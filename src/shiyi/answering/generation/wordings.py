@@ -88,7 +88,9 @@ class Wording:
         for match in sentence.matches:
             entry = self._entry(match)
             if entry and entry.order == BEFORE_NAME:
-                is_followed = any(p.end for at in found[match.stop : match.stop + 1] for p in at)
+                persons = self.vocabulary.words("class:persons")
+                after = (at for at in range(match.stop, len(units)) if units[at] not in persons)
+                is_followed = any(p.end for p in found[next(after, match.start)])
                 entry = replace(entry, order="") if is_followed else None
             if entry:
                 found[match.start].append(Piece(match.start, match.stop, entry=entry))
