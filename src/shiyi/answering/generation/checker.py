@@ -223,6 +223,8 @@ class _Reading:
             ):
                 return "not accounted for: " + " ".join(sentence.units[match.start : match.stop])
         for piece, following in pairwise(self.pieces):
+            if piece.stop == following.start and self._are_mixed(piece, following):
+                return "puts the names of both ends together"
             spans = (piece.start, piece.stop), (following.start, following.stop)
             if piece.stop != following.start or piece.end or following.end or following.is_note:
                 continue
@@ -233,6 +235,14 @@ class _Reading:
             ):
                 return "denies what it forbids"
         return self._effect_of_condition() if premise.relation in _CONDITIONS else ""
+
+    def _are_mixed(self, piece: Piece, following: Piece) -> bool:
+        """Return whether a word of a name of one end goes on to, or from, a name of the other."""
+        neutral, units = self.sentence.vocabulary.words(ANY), self.sentence.units
+        return any(
+            one.part_of and other.end not in ("", one.part_of) and units[one.start] not in neutral
+            for one, other in ((piece, following), (following, piece))
+        )
 
     def _turned_within(self, start: int, stop: int) -> str:
         """Return a fault of a part between stops: what it forbids, or takes for shown."""
@@ -254,9 +264,9 @@ class _Reading:
         if is_forbidding:
             both = (sentence.has(f"class:{each}", start, stop) for each in ("nobody", "avoiding"))
             return "denies what it forbids" if all(both) else ""
-        is_free = any(p.is_note for p in pieces) and (
-            premise.is_safety or not {"subject", "object"} <= {p.end for p in pieces}
-        )
+        is_free = any(
+            p.guarded if premise.relation == "interactsWith" else p.is_note for p in pieces
+        ) and not {"subject", "object"} <= {p.end for p in pieces}
         is_forbidden = any(
             not is_free or sentence.has("class:allowing", p.start - 2, p.start)
             for p in pieces

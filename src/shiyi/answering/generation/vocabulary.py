@@ -178,7 +178,13 @@ class Vocabulary:
         for groups in (self.synonyms, self.purposes) if is_use else (self.synonyms,):
             for part, group in groups.get(name[0], ()):
                 if name[: len(part)] == part:
-                    yield from ((part, other) for other in group if other != part)
+                    # English words are translated as whole names alone
+                    is_free = len(part) == len(name) or not part[0].isascii()
+                    yield from (
+                        (part, other)
+                        for other in group
+                        if other != part and (is_free or not other or other[0].isascii())
+                    )
 
 
 def _grouped(groups: Iterable[tuple[Units, ...]]) -> Groups:

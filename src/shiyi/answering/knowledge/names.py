@@ -46,7 +46,12 @@ class Names:
         """
         labels = tuple(self._labels(iri))
         short = (part for label in labels for part in abbreviations(label))
-        cores = (c for c in map(_core, labels) if self._owners.get(f"={c}", {iri}) == {iri})
+        cores = (
+            core
+            for label in labels
+            if self._owners.get(f"={(core := _core(label))}", {iri}) == {iri}
+            or label == f"{core} supplement"
+        )
         return frozenset((*labels, *cores, *(part for part in short if self._is_own(part, iri))))
 
     def _labels(self, iri: str) -> Iterator[str]:
@@ -96,7 +101,7 @@ def abbreviations(label: str) -> Iterable[str]:
         return
     for count in range(max(2, (len(words) + 1) // 2), len(words)):
         for some in combinations(words, count):
-            if turning.issubset(some):
+            if turning.issubset(some) and max(map(len, some)) > _SHORTEST:
                 yield " ".join(some)
 
 
