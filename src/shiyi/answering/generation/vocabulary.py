@@ -38,6 +38,7 @@ _SPELLINGS: Final = (  # of Britain and of America as one
     (re.compile(r"[ao]e(?=\w\w)"), "e"),
     (re.compile(r"our(?=s?$|ed$|ing$)"), "or"),
     (re.compile(r"(?<=[lmntg])is(?=(?:e|es|ed|ing|ations?)$)"), "iz"),
+    (re.compile("^likely$"), "probably"),  # its stem is that of like
 )
 _ASKING: Final = (
     re.compile(r"([\u4f1a\u80fd\u53ef\u8981\u8be5\u6709\u662f])[\u4e0d\u6ca1]\1"),
