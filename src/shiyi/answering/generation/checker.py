@@ -268,7 +268,7 @@ class _Reading:
             p.guarded if premise.relation == "interactsWith" else p.is_note for p in pieces
         ) and not {"subject", "object"} <= {p.end for p in pieces}
         is_forbidden = any(
-            not is_free or sentence.has("class:allowing", p.start - 2, p.start)
+            not is_free or sentence.has("class:allowing", max(0, p.start - 2), p.start)
             for p in pieces
             if p.entry and p.entry.key in (GUARDING, DUTY)
         )
