@@ -217,11 +217,12 @@ class Sentence:
 
     def guards(self, start: int = 0, stop: int | None = None) -> bool:
         """Return whether a word forbids or denies; none within some phrases does."""
-        units = list(self.units)
-        for match in self.matches:
+        words = self.vocabulary.words("class:guard")
+        guards = {at for at, unit in enumerate(self.units[start:stop], start) if unit in words}
+        for match in self.matches if guards else ():
             if any(each.key == "unguarded" for each in match.entries):
-                units[match.start : match.stop] = [""] * (match.stop - match.start)
-        return not self.vocabulary.words("class:guard").isdisjoint(units[start:stop])
+                guards.difference_update(range(match.start, match.stop))
+        return bool(guards)
 
     def mentions(self, key: str, start: int = 0, stop: int | None = None) -> bool:
         """Return whether it has a phrase of a key, whole between two places."""
