@@ -17,7 +17,7 @@ from tests.support.places import DATA
 TUNE, TEST = DATA / "sentences-tune.tsv", DATA / "sentences-test.tsv"
 
 
-@pytest.mark.parametrize(("path", "passed", "number"), [(TUNE, 0.0, 0.81), (TEST, 0.0, 0.65)])
+@pytest.mark.parametrize(("path", "passed", "number"), [(TUNE, 0.0, 0.84), (TEST, 0.0, 0.79)])
 def test_shares_are_those_of_the_page(
     runtime: Runtime, path: Path, passed: float, number: float
 ) -> None:
