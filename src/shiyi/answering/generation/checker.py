@@ -324,7 +324,7 @@ def _cover(sentence: Sentence, wording: Wording) -> tuple[list[Piece], list[str]
             best[start] = best[start + 1]
             continue
         best[start] = (lost + 1, rest[0], rest[1], rest[2])
-        for piece in at[start]:
+        for piece in sorted(at[start], key=lambda each: -each.stop):  # of equals the longest
             lost, *rest = best[piece.stop]
             names, count, cues = piece.cost
             cost = (lost, rest[0] + names, rest[1] + count, rest[2] + cues)
