@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,7 +56,9 @@ class Counted:
 
 
 def page(cache: PageCache, address: str, text: str) -> str:
-    with Flask(__name__).test_request_context(address):
+    app = Flask(__name__)
+    app.extensions["shiyi"] = SimpleNamespace(settings=Settings())
+    with app.test_request_context(address):
         return cache.page(lambda: text)
 
 

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from flask import Response, request
 
 from shiyi.metrics import CACHE_HITS, CACHE_MISSES
-from shiyi.server.http.headers import SMALL, is_compressible
+from shiyi.server.http.headers import SMALL, is_compressible, public_root
 from shiyi.server.i18n import chosen_language
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import Known
@@ -179,6 +179,6 @@ def has_bare_address() -> bool:
 
 
 def _address(language: str | None = None) -> Hashable:
-    """Return what a page depends on: its address with the host, and the language."""
-    where = request.url_root, request.path, request.query_string
+    """Return what a page depends on: its address below that of the server, and the language."""
+    where = public_root(), request.root_path, request.path, request.query_string
     return *where, chosen_language() if language is None else language
