@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -24,6 +25,7 @@ from shiyi.errors import Fault, FormError, KnowledgeBaseError, SettingError, Shi
 from shiyi.model.rdf import NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.app import create_app, run_server
+from shiyi.server.http.channel import Channel
 from shiyi.server.http.problems import STATUSES, status_of
 from shiyi.server.views.concept import THEMES
 from shiyi.settings import Settings
@@ -406,6 +408,14 @@ def test_a_stopped_server_closes_its_connections_before_its_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proxy must not wait with what it sent while the base is closed."""
+    opened = list[bool]()
+
+    class Watched(Channel):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            opened.append(True)
+            super().__init__(*arguments, **more)
+
+    monkeypatch.setattr("shiyi.server.http.channel.Channel", Watched)
     listener, before = socket.create_server(("127.0.0.1", 0)), signal.getsignal(signal.SIGTERM)
     there, closed, seen = listener.getsockname(), threading.Event(), list[bool]()
 
@@ -431,6 +441,7 @@ def test_a_stopped_server_closes_its_connections_before_its_base(
         site.close()
     asking.join(30)
     assert seen == [True]
+    assert opened == [True]  # through our channel, not the stock one
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,7 @@ def test_effects_of_medicines_add_up_though_no_pair_is_recorded(runtime: Runtime
     assert severity(found, "warfarin", "aspirin") == "unrated"
     assert {each.things for each in found.effects} == {("warfarin", "aspirin")}
     assert all(each.claims for each in found.effects)
+    assert all("arfarin and aspirin" in each.text for each in found.effects)
 
 
 def test_ingredients_of_a_dish_are_checked_and_counted(runtime: Runtime) -> None:

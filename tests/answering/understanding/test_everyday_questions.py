@@ -261,6 +261,14 @@ def test_what_is_not_asked_about_is_not_written(
 
 
 @from_table
+def test_a_group_to_avoid_is_named_before_its_members(
+    runtime: Runtime, question: str, group: str, member: str
+) -> None:
+    text = ask(runtime, question).text
+    assert 0 <= text.find(group) < text.find(member)
+
+
+@from_table
 def test_what_warms_or_cools_waits_until_cold_or_heat_is_known(
     runtime: Runtime, question: str, absent: str
 ) -> None:

@@ -10,7 +10,7 @@ from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import BlankNode, Literal, Quad
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
 from shiyi.sparql.store.oxigraph import OxigraphStore
-from shiyi.sparql.store.snapshots import Snapshot, remove_leftovers
+from shiyi.sparql.store.snapshots import Snapshot, _bring_all, remove_leftovers
 from tests.contracts import A, B, C, P
 
 SmallQuads = tuple[Quad, ...]
@@ -91,6 +91,22 @@ def test_snapshots_of_the_dead_are_removed_and_those_of_the_living_kept(small_kb
         assert remove_leftovers(home) == 1
         assert len(reader.store) > 0
         assert len(list(home.iterdir())) == 2
+
+
+def test_a_file_that_has_grown_is_copied_again_where_there_are_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr("shiyi.sparql.store.snapshots.os.link", link)
+    folder, copy = tmp_path / "store", tmp_path / "copy"
+    folder.mkdir()
+    copy.mkdir()
+    for written in (b"one", b"one two"):
+        (folder / "000001.sst").write_bytes(written)
+        assert not _bring_all(folder, copy)
+        assert (copy / "000001.sst").read_bytes() == written
 
 
 def test_a_snapshot_of_nothing_is_an_error(tmp_path: Path) -> None:
