@@ -132,7 +132,7 @@ class TermsSettings:
     beam: Int = 3  # MLKG-RAG: 1, which cannot go back
     levels: Int = 2  # MLKG-RAG: of GB/T 16751.1; here of GB/T 15657
     cases: Int = 5  # shown at most
-    class_distance: Float = 0.6  # mean distance above which nothing is filed; see cases.md
+    class_distance: Float = 0.6  # mean distance of words above which no class is assigned
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

@@ -1,4 +1,4 @@
-"""Who waits for an index that is made again is reported so."""
+"""A rebuild of an index that takes seconds is logged."""
 
 import logging
 import time

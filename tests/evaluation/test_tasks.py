@@ -22,7 +22,7 @@ RANKED = [
 
 
 def both_ways() -> list[Row]:
-    """Two groups; what is within one is stored 0.9, what is between them 0.2; each reported twice."""
+    """Two groups: triples within one have confidence 0.9, between them 0.2; each row twice."""
     random = np.random.default_rng(0)
     pairs = {(int(a), int(b)) for a, b in random.integers(0, 24, (200, 2)) if a != b}
     pairs |= {(b, a) for a, b in pairs}

@@ -1,4 +1,4 @@
-"""Mapping sets: valid SSSOM, and every CUI stored by an open source."""
+"""Mapping sets: valid SSSOM, and every CUI listed in an open source."""
 
 import csv
 import gzip

@@ -202,7 +202,7 @@ def asked(address: str, path: str, data: bytes | None = None, **headers: str) ->
 def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
     endpoint: Endpoint, tmp_path: Path, form: str
 ) -> None:
-    """Every request counts as slow here, so that each is informed of; passwords and tokens are sent too."""
+    """Every request counts as slow here, so that each is logged; passwords and tokens are sent too."""
     endpoint.fault = "200 malformed"
     kb = build(tmp_path / "kb")
     People(kb).add("curator", Role.CURATOR, PASSWORD)

@@ -16,7 +16,7 @@ TOGETHER = 50  # texts of one concept
 
 
 def planted(texts: Sequence[str]) -> Iterator[Quad]:
-    """State concepts that have those texts for names, notes, and claims with a quote."""
+    """Yield concepts with those texts as names, notes and quoted claims."""
     for at in range(0, len(texts), TOGETHER):
         node = resource(f"food-many-{at}")
         yield Quad(node, RDF.type, SKOS.Concept)

@@ -12,8 +12,9 @@ from shiyi.errors import TableError, UsageError
 from shiyi.ingest.tables.evidence import PointerRow, read_pointers
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ontology.schema import Schema
+from shiyi.sparql.base.digests import file_digest
 from shiyi.verification.comparison import verify_claims, words_of
-from shiyi.verification.corpora import Corpus, Registry, Table, file_digest
+from shiyi.verification.corpora import Corpus, Registry, Table
 from shiyi.verification.names import Subjects
 from shiyi.verification.pointers import check
 from shiyi.verification.readers import Reader, Verdict

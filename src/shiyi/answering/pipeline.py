@@ -245,7 +245,7 @@ def _trace(
 
 
 def _recorded(answer: Answer, recorder: Recorder) -> Answer:
-    """Place what was stated to the model into the trace, and the first fault into the answer."""
+    """Add the exchanges with the model to the trace, and the first fault to the answer."""
     exchanges = tuple(each.to_json() for each in recorder.exchanges)
     fault = next((each.fault for each in recorder.exchanges if each.fault), answer.model_fault)
     return replace(answer, model_fault=fault, trace=replace(answer.trace, exchanges=exchanges))
@@ -314,9 +314,9 @@ def _syndromes(parsed: Question, runtime: Runtime) -> list[str]:
 
 
 def _profile_seeds(runtime: Runtime, parsed: Question) -> list[str]:
-    """Accept who it is for as a seed, where the question names no trouble and no effect.
+    """Return seeds from the profile, where the question names no complaint and no effect.
 
-    Who wants to stop nursing is not helped by what suits nursing women.
+    A complaint or aim excludes populations: to stop nursing needs no food for nursing.
     """
     mine = [s for s in parsed.person.states if runtime.facts.is_a(s, SHIYI.Constitution)]
     if parsed.ailments or parsed.aims:

@@ -350,7 +350,7 @@ def write_indexes(
 ) -> None:
     """Write the label index, the adjacency and the library that :meth:`Runtime.open` reads.
 
-    ``step`` is reported what begins.
+    ``step`` is called with the name of each step as it begins.
     """
     step("indexing names")
     write_names(base, settings)

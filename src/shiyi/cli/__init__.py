@@ -60,7 +60,7 @@ VERBS = {
     "doctor": Verb(SERVE, "operate", "Check the installation and the knowledge base."),
     "backup": Verb(SERVE, "operate", "Copy the base to a new folder, also while it is served."),
     "restore": Verb(SERVE, "operate", "Verify a backup and restore it to a new folder."),
-    "undo": Verb(SERVE, "operate", "Take a journal record back, as a new record."),
+    "undo": Verb(SERVE, "operate", "Undo a journal record by a new record."),
     "evaluate": Verb(MEASURE, "evaluate", "Measure methods and baselines on question files."),
     "train": Verb(MEASURE, "reason", "Train an embedding, or the reader of questions."),
 }  # fmt: skip

@@ -61,10 +61,12 @@ def evaluate(
         float, Option(metavar="SHARE", help="Ask this share, learn from the rest.")
     ] = 0.0,
     limit: Annotated[int | None, Option(metavar="N", help="First N questions.")] = None,
-    seed: Annotated[int, Option(metavar="S", help="Of random choices.")] = 0,
+    seed: Annotated[int, Option(metavar="S", help="Seed of random choices.")] = 0,
     k: Annotated[int | None, Option("--k", metavar="N", help="Paths to keep.")] = None,
-    damping: Annotated[float | None, Option(metavar="D", help="Of PageRank.")] = None,
-    hops: Annotated[int, Option(metavar="N", help="Of a path, at most.")] = 2,
+    damping: Annotated[
+        float | None, Option(metavar="D", help="Damping factor of PageRank.")
+    ] = None,
+    hops: Annotated[int, Option(metavar="N", help="Maximum hops of a path.")] = 2,
     scorer: Annotated[str, Option(help="specific, or mean_entities (Yaoshi-RAG).")] = "specific",
     with_model: Annotated[
         bool,
@@ -72,7 +74,9 @@ def evaluate(
             "--with-model", help="Let the model of models.answer read what each method retrieves."
         ),
     ] = False,
-    limit_seconds: Annotated[float, Option(metavar="S", help="confidence: of training.")] = 900.0,
+    limit_seconds: Annotated[
+        float, Option(metavar="S", help="confidence: time limit of training.")
+    ] = 900.0,
     corpus: Annotated[
         Path | None, Option(metavar="PATH", help="reading: the collection of old books.")
     ] = None,

@@ -245,7 +245,7 @@ def undo(
     ctx: Context,
     record: Annotated[int, Argument(metavar="RECORD", help="The number of a journal record.")],
     why: Annotated[str, Option("--why", metavar="TEXT", help="The reason, for the journal.")],
-    who: Annotated[str, Option("--who", metavar="NAME", help="Who takes it back.")] = "operator",
+    who: Annotated[str, Option("--who", metavar="NAME", help="Name for the journal.")] = "operator",
     as_json: Json = False,
 ) -> None:
     """Undo a journal record by a new record; no process may serve the base."""

@@ -38,9 +38,9 @@ def export(
     school: Annotated[str | None, Option(metavar="NAME", help="sft: of this school alone.")] = None,
     profile: Annotated[
         Literal["rdf12", "rdf11", "singleton", "nanopub", "skos"],
-        Option(help="How claims are written; rdf12 has triple terms."),
+        Option(help="RDF profile of claims: rdf12, rdf11, singleton, nanopub or skos."),
     ] = "rdf11",
-    form: Annotated[Format, Option("--format", help="Of the file or tables.")] = "nq",
+    form: Annotated[Format, Option("--format", help="Format of the file or tables.")] = "nq",
     licence: Annotated[
         str | None, Option(metavar="L", help="Only what sources under this licence support.")
     ] = None,

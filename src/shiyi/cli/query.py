@@ -70,7 +70,8 @@ def audit(
     ctx: Context,
     file: Annotated[str, Argument(metavar="FILE|-", help="A text, or - for standard input.")],
     language: Annotated[
-        Literal["zh", "en"] | None, Option("--lang", help="Of labels; default: the text's.")
+        Literal["zh", "en"] | None,
+        Option("--lang", help="Language of labels (default: that of the text)."),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -109,7 +110,7 @@ def link(
     out: Annotated[
         Path | None, Option(metavar="FILE", help="With --passages: written, or continued, here.")
     ] = None,
-    workers: Annotated[int, Option(metavar="N", help="Processes.")] = 1,
+    workers: Annotated[int, Option(metavar="N", help="Number of processes.")] = 1,
     pick: Annotated[bool, Option("--pick", help="Let the model choose candidates.")] = False,
     kind: Annotated[
         str, Option(metavar="CLASS", help="With --pick: the class to prefer, such as Syndrome.")

@@ -27,7 +27,7 @@ def reason(
             "importance; derived: cautions and importance; entailed: OWL RL."
         ),
     ],
-    seed: Annotated[int, Option(metavar="S", help="Of random choices.")] = 0,
+    seed: Annotated[int, Option(metavar="S", help="Seed of random choices.")] = 0,
     held_out: Annotated[bool, Option("--held-out", help="Measure on hidden claims.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -203,7 +203,7 @@ def train(
             "--output",
             "-o",
             metavar="PATH",
-            help="reader: a file; else a folder. Default: where it is looked for.",
+            help="Output: a file for reader, else a folder. Default: its place in the base.",
         ),
     ] = None,
     seed: Annotated[int, Option(help="Of random choices.")] = 7,

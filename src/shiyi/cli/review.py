@@ -22,10 +22,10 @@ from shiyi.curation.changes import (
     state_of,
     version_of,
 )
+from shiyi.curation.desks.forms import full_iri
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.reviews import Decisions, read_reviewed_claim
 from shiyi.errors import ConformanceError, FormError, RightsError, UsageError
-from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 review, sync = new_group(), new_group()
 
 Who = Annotated[str, Option("--as", metavar="NAME", help="The account that acts.")]
-Reason = Annotated[str, Option("--reason", metavar="TEXT", help="Why; others read it.")]
+Reason = Annotated[
+    str, Option("--reason", metavar="TEXT", help="Reason, visible to other curators.")
+]
 ClaimName = Annotated[str, Argument(metavar="CLAIM", help="Its IRI, or what follows …/id/.")]
 Agreement = Annotated[float | None, Option(metavar="R", help="From -1 to 1.")]
 Value = Annotated[str, Option(metavar="VALUE")]
@@ -162,7 +164,7 @@ def log(
 @review.command("export")
 def export_reviews(
     ctx: Context,
-    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="To write.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Output file.")],
     as_json: Json = False,
 ) -> None:
     """Write all reviews as a signed bundle."""
@@ -290,8 +292,8 @@ def _desk(changes: Changes, settings: "Settings") -> "Desk":
 @review.command()
 def merge(
     ctx: Context,
-    concept: Annotated[str, Argument(metavar="CONCEPT", help="The one that goes.")],
-    target: Annotated[str, Argument(metavar="INTO", help="The one that stays.")],
+    concept: Annotated[str, Argument(metavar="CONCEPT", help="The concept to merge.")],
+    target: Annotated[str, Argument(metavar="INTO", help="The concept that remains.")],
     who: Who,
     reason: Reason = "",
     as_json: Json = False,
@@ -415,11 +417,6 @@ def _rederive(base: KnowledgeBase) -> int:
             why="inherited cautions after a change",
         )
     return len(result.claims)
-
-
-def full_iri(name: str) -> str:
-    """Return the IRI of a name, which may leave out what all IRIs of resources begin with."""
-    return name if "://" in name else ID + name
 
 
 def _change_values(change: Change) -> dict[str, Any]:

@@ -369,7 +369,7 @@ class Changed(Mapping[Key, Value]):
     """
 
     def __init__(self, fields: Mapping[Key, Value], changes: Mapping[Key, Value | None]) -> None:
-        """Lay ``changes`` over ``stored``; None removes an entry."""
+        """Apply ``changes`` to ``fields``; None removes an entry."""
         if isinstance(fields, Changed):
             earlier: Changed[Key, Value] = fields
             fields, changes = earlier.stored, {**earlier.changes, **changes}

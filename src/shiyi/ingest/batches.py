@@ -106,7 +106,7 @@ class Report:
     seconds: float = 0.0
 
     def park(self, parked: Mapping[str, str], tried: Iterable[str]) -> None:
-        """Accept which passages wait, after those that waited before were tried again."""
+        """Record which passages are parked, after earlier ones were tried again."""
         for passage in tried:
             self.waiting.pop(passage, None)
         self.waiting.update(parked)

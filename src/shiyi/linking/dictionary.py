@@ -128,7 +128,7 @@ class Gathered:
         self._numbers.append(number)
 
     def groups(self) -> "Groups":
-        """Place them in order; nothing is gathered then."""
+        """Return the sorted groups and clear the builder."""
         keys = Trie.of(self._keys)
         places = np.fromiter(map(keys.place, self._keys), np.uint64, len(self._keys))
         self._keys.clear()

@@ -13,7 +13,7 @@ _ADVICE = frozenset(
 
 
 def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
-    """State of each span (start, end, kind) of a folded text whether it is stated to be absent.
+    """Return for each span (start, end, kind) of a folded text whether it is negated.
 
     A negated item negates the rest of its list. "Not eating ginger" is about advice, so a food
     or herb counts as absent only where it is left out (without ginger).

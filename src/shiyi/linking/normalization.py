@@ -118,7 +118,7 @@ _PINYIN: Final = re.compile(  # words of questions that are no English
 
 
 def language_of(text: str) -> str:
-    """Report ``zh`` from ``en`` by the characters: a Chinese one counts as three letters.
+    """Return ``zh`` or ``en`` by counting characters; a Chinese one counts as three letters.
 
     >>> language_of("🙂")
     'en'
@@ -206,7 +206,7 @@ def syllables(text: str) -> tuple[str, ...]:
 
 @cache
 def _pinyin_of(word: str) -> list[str]:
-    """Return the pinyin of a character, or of a word that is stated as its dictionary says."""
+    """Return the pinyin of a character, or of a word as the dictionary of pypinyin has it."""
     from pypinyin import lazy_pinyin
 
     found: list[str] = lazy_pinyin([word], errors="ignore", v_to_u=False)

@@ -50,7 +50,7 @@ class Breaker:
     _failed: int = 0  # in a row
     _left_alone: float = 0.0  # until this moment
     _answers: bool = False  # the last call that ended was answered
-    _given_up: bool = False  # who made the call that goes on did not wait for it
+    _given_up: bool = False  # the caller of the running call no longer waits
 
     @property
     def name(self) -> str:
@@ -217,7 +217,7 @@ class Asker:
         """Double the wait each time, with jitter; the endpoint's own Retry-After is the least."""
         fault = state.outcome.exception() if state.outcome else None
         if isinstance(fault, ReplyError):
-            return 0.0  # the endpoint is well, and a wait would change nothing
+            return 0.0  # the endpoint responds; waiting would not help
         backing = self._settings.wait * 2.0 ** (state.attempt_number - 1)
         least = fault.after if isinstance(fault, BusyError) else 0.0
         jittered = backing * random.uniform(0.5, 1.0)  # noqa: S311 - spreads calls, guards nothing

@@ -58,7 +58,7 @@ class Ranks(Mapping[str, float]):
     """
 
     def __init__(self, nodes: Strings, ranks: Vector) -> None:
-        """Return the rank of each of ``nodes``."""
+        """Pair ``nodes`` with their ``ranks``."""
         self.nodes, self.ranks = nodes, ranks
         self._place = lru_cache(_KEPT)(nodes.place)
 
@@ -222,7 +222,7 @@ class Projection:
     def importance(
         self, settings: PageRankSettings, before: Mapping[str, float] | None = None
     ) -> Ranks:
-        """Return every node that has a claim its weighted PageRank.
+        """Return the weighted PageRank of every node that has a claim.
 
         ``before``, the ranks of this graph before a few claims changed, makes it faster. Where it
         was written for these settings, it is not made again.
@@ -472,7 +472,7 @@ def pagerank(
     settings: PageRankSettings = PageRankSettings(),  # noqa: B008 - frozen
     start: Vector | None = None,
 ) -> Vector:
-    """Return each of ``size`` nodes its importance (Yaoshi-RAG; doi:10.2196/75279).
+    """Return the importance of each of ``size`` nodes (Yaoshi-RAG; doi:10.2196/75279).
 
     ``PR(e) = (1-d)/N + d * sum(w(j->e) / sum_k w(j->k) * PR(j))``; the mass of nodes without
     out-edges is spread evenly, so the sum stays 1 (or N where ``scale_by_n`` is set).

@@ -1,4 +1,4 @@
-"""The derived graph, built and maintained to date."""
+"""The derived graph: its construction and incremental maintenance."""
 
 import secrets
 from collections import defaultdict

@@ -23,10 +23,10 @@ from shiyi.verification.corpora import (
     Record,
     Registry,
     Table,
-    digest_of,
     entries,
     file_faults,
     read_records,
+    text_digest,
 )
 from shiyi.verification.names import WORDS, Subjects
 from shiyi.verification.pointers import read_keys, words_at, write_pointers
@@ -101,7 +101,7 @@ class Comparison:
         for subject, name, value in _claimed(starter):
             if name == "hasIngredient":
                 self._ingredients[subject].add(value)
-        self.digest = digest_of(json.dumps(claims))
+        self.digest = text_digest(json.dumps(claims))
         self.size = len(claims)
 
     def compare(self, corpus: Corpus, folder: Path) -> list[PointerRow]:
@@ -203,7 +203,7 @@ def _pointer(
     column: str,
 ) -> PointerRow:
     verdict, start, end = found
-    digest = digest_of(record.cells[column][start:end]) if end else record.digest
+    digest = text_digest(record.cells[column][start:end]) if end else record.digest
     start, end = (each + record.offset if end else 0 for each in (start, end))
     place, nowhere = (table.file, record.key, column), Place("", 0)
     return PointerRow(corpus.name, *claim, verdict, *place, start, end, digest, nowhere)
@@ -268,7 +268,7 @@ def verify_claims(
             continue
         if faults := list(file_faults(corpus, paths[name])):
             raise TableError(faults)
-        inputs = digest_of(comparison.digest + _rules_digest() + json.dumps(corpus.digests))
+        inputs = text_digest(comparison.digest + _rules_digest() + json.dumps(corpus.digests))
         file = folder / f"{name}.tsv"
         if corpus.books or (not sample and not relation and _inputs(file) == inputs):
             outcome.skipped.append(name)

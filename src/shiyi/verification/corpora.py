@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from shiyi.artefacts import artefact
 from shiyi.errors import TableError, UsageError
+from shiyi.sparql.base.digests import file_digest
 
 CATALOGUE = "ingest/evidence/corpora.toml"
 REGISTRY = "corpora.json"  # in the folder of the knowledge base
@@ -89,13 +90,13 @@ class Record:
     @property
     def digest(self) -> str:
         """Return the digest of all cells."""
-        return digest_of("\t".join(self.cells.values()))
+        return text_digest("\t".join(self.cells.values()))
 
 
-def digest_of(text: str) -> str:
+def text_digest(text: str) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 digest of ``text``.
 
-    >>> digest_of("")
+    >>> text_digest("")
     'e3b0c44298fc1c14'
     """
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]
@@ -184,12 +185,6 @@ def file_faults(corpus: Corpus, folder: Path) -> Iterator[str]:
                 f"`shiyi verify claims --corpus {corpus.name}` after its digest is changed in "
                 f"{CATALOGUE}"
             )
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_records(table: Table, folder: Path) -> Iterator[Record]:

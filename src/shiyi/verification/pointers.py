@@ -12,9 +12,9 @@ from shiyi.verification.corpora import (
     Corpus,
     Record,
     Registry,
-    digest_of,
     file_faults,
     read_records,
+    text_digest,
 )
 from shiyi.verification.rows import records_of
 
@@ -54,7 +54,7 @@ def pointer_fault(row: PointerRow, record: Record | None) -> str:
         if not 0 <= row.start < row.end <= len(record.cells[row.column]):
             length = len(record.cells[row.column])
             return f"{place}: {row.start}–{row.end} lies outside the {length} characters there"
-        digest = digest_of(words_at(row, record))
+        digest = text_digest(words_at(row, record))
     else:
         digest = record.digest
     if digest != row.digest:
@@ -134,7 +134,7 @@ def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
         whole = table.model_copy(update={"where": {}})  # other tables read other rows of the file
         found = records_of(whole, folder, place.key, registry.folder)
         cell = next((each.cells.get(place.column, "") for each in found), "")
-        if digest_of(cell[start:end]) == place.digest:
+        if text_digest(cell[start:end]) == place.digest:
             return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]
     return None
 

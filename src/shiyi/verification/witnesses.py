@@ -18,7 +18,7 @@ from shiyi.ingest.tables.starter import Starter
 from shiyi.ingest.tables.tsv import Place
 from shiyi.model.claim import Polarity
 from shiyi.model.rdf import local_name, text
-from shiyi.verification.corpora import digest_of
+from shiyi.verification.corpora import text_digest
 from shiyi.verification.pointers import write_pointers
 
 CORPUS: Final = "old-books"
@@ -200,7 +200,7 @@ def _consistent(claims: Iterable[Key], grouped: Mapping[Key, Sequence[object]]) 
 
 
 def _pointer(each: Witness, verdict: str) -> PointerRow:
-    digest, place = digest_of(each.quote), Place(CORPUS, 0)
+    digest, place = text_digest(each.quote), Place(CORPUS, 0)
     subject, predicate, value = each.claim
     return PointerRow(
         CORPUS,

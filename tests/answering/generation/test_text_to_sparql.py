@@ -52,7 +52,7 @@ def opened(starter_kb: Path) -> Iterator[tuple[Runtime, QueryPool]]:
 def asked(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint, *replies: str, seconds: float = 2.0
 ) -> Written:
-    """Ask, the model replying in turn; the last reply is stated again for ever."""
+    """Ask; the model gives the replies in turn and repeats the last."""
     text = iter(replies)
     last = [""]
 

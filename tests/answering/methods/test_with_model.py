@@ -30,7 +30,7 @@ def runtime() -> Runtime:
 
 
 def scripted(endpoint: Endpoint, **replies: object) -> ChatModel:
-    """Answer each prompt, reported by its first words, as the test says; write nothing."""
+    """Reply to each prompt, recognised by its first words; all others get an empty reply."""
     known = {
         Prompt.named(name.replace("_", "-")).text[:60]: result for name, result in replies.items()
     }

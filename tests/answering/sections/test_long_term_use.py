@@ -1,4 +1,4 @@
-"""Anyone who asks whether a thing may be taken every day or for long is reported what notes on claims say of that."""
+"""Questions on daily or long-term use are answered from the notes of claims."""
 
 import pytest
 

@@ -205,7 +205,7 @@ class Word(BaseModel):
 
 
 class Scripted:
-    """A model that gives what it is instructed to, or raises it."""
+    """A model that returns scripted replies, or raises scripted faults."""
 
     name = "scripted"
 

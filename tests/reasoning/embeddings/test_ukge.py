@@ -15,7 +15,7 @@ SMALL = ReasoningSettings(embedding_dim=16, epochs=30, batch=64, learning_rate=0
 
 
 def community(seed: int = 0) -> list[Row]:
-    """Two groups; what is within one is stored 0.9, what is between them 0.2."""
+    """Two groups: triples within one have confidence 0.9, between them 0.2."""
     random = np.random.default_rng(seed)
     pairs = {(int(a), int(b)) for a, b in random.integers(0, 24, (400, 2)) if a != b}
     return [(f"e{a}", "r", f"e{b}", 0.9 if a % 2 == b % 2 else 0.2) for a, b in sorted(pairs)]

@@ -140,7 +140,7 @@ def ask(kitchen: Desks, path: str, body: Any = None) -> Any:
 
 
 def read_table(kitchen: Desks, curator: FlaskClient, words: str) -> str:
-    """Hand in a row that states an accepted claim once more; return the name of the claim."""
+    """Upload a row that states an accepted claim once more; return the name of the claim."""
     answer = hand_in(
         curator, "again.csv", f"food,who,words\nlily bulb,pregnant women,{words}\n".encode()
     )

@@ -1,4 +1,4 @@
-"""The quarantine desk: repair and pass, or reject with a reason that the extractor is reported."""
+"""The quarantine desk: correct a claim, or reject it with a reason for the extractor."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -37,7 +37,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.verification import rows as packed
-from shiyi.verification.corpora import Registry, catalogue, digest_of
+from shiyi.verification.corpora import Registry, catalogue, text_digest
 from shiyi.verification.pointers import open_words
 from shiyi.verification.rows import unpack
 
@@ -237,7 +237,7 @@ def test_the_words_of_a_pointer_are_read_where_its_corpus_is_installed(tmp_path:
             json.dumps({"file": "009-a.txt", "title": "a", "text": "之味辛微温无毒"}) + "\n"
         )
     registry = Registry(tmp_path / "kb")
-    place = f"{file} 009-a.txt [text] 1–3 #{digest_of('味辛')}"
+    place = f"{file} 009-a.txt [text] 1–3 #{text_digest('味辛')}"
     assert open_words(registry, place) is None
     registry._write({"ancient-books": tmp_path})
     assert open_words(registry, place) == ("之", "味辛", "微温无毒")
@@ -253,7 +253,7 @@ def test_an_unpacked_book_is_read_without_the_others(
         books_file.write(json.dumps({"file": "009-a.txt", "title": "a", "text": "味辛"}) + "\n")
     registry = Registry(tmp_path / "kb")
     registry._write({"ancient-books": tmp_path})
-    place = f"{file} 009-a.txt [text] 0–2 #{digest_of('味辛')}"
+    place = f"{file} 009-a.txt [text] 0–2 #{text_digest('味辛')}"
     assert unpack(corpus, tmp_path, registry.folder) == 1
     monkeypatch.setattr(packed, "read_records", lambda *_: iter(()))
     assert open_words(registry, place) == ("", "味辛", "")

@@ -134,7 +134,7 @@ def _noted(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """Decides whether a sentence may stand in an answer; see ``docs/grounding.md``."""
+    """Decides whether a sentence may stand in an answer; see ``docs/explanation/grounding.md``."""
 
     language: str
     names: Names

@@ -401,7 +401,7 @@ def _labels(store: QuadStore) -> dict[str, dict[str, str]]:
 
 
 def _classes(store: QuadStore, schema: Schema) -> dict[str, str]:
-    """Return each concept its most specific class of Shiyi's."""
+    """Return the most specific Shiyi class of each concept."""
     found: dict[str, str] = {}
     for name in sorted(schema.parents.keys() - COUNTLESS):
         for quad in match_own(store, None, RDF.type, NamedNode(VOCAB + name), _DEFAULT):

@@ -1,4 +1,4 @@
-"""Facts stored current with the journal."""
+"""Incremental updates of the in-memory facts from the journal."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -91,7 +91,7 @@ def _side(
 
 
 def _keep(made: Facts, before: Facts, *names: str) -> None:
-    """Leave what was reported from the vocabulary, and what was reported under some names."""
+    """Copy cached properties to the new facts: the class hierarchy, and those in ``names``."""
     made.__dict__.update(
         {name: before.__dict__[name] for name in ("_belongs", *names) if name in before.__dict__}
     )

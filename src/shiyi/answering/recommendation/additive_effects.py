@@ -23,7 +23,7 @@ class Effect:
 
     phrase: str
     recorded_as: frozenset[str]
-    of_meals: bool = False  # informed of two foods as well, where a source rates one of them major
+    of_meals: bool = False  # also reported for two foods, where a source rates one of them major
 
     def is_reaction(self, fact: Fact) -> bool:
         """Return whether a claim records the effect as an unwanted reaction, or by the class."""

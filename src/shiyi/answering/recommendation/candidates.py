@@ -123,7 +123,7 @@ class Choice:
     vetoed: tuple[Candidate, ...] = ()
     paths: tuple[Path, ...] = ()  # of the open ones: ranked, no more than k of them
     group_missed: bool = False  # nothing is of the group of foods that was asked for
-    loosened: bool = False  # nothing fits the condition and the season: only the season was stored
+    loosened: bool = False  # nothing fits the condition and the season: only the season was used
     form_missed: tuple[str, ...] = ()  # the form asked for, where nothing of it may be suggested
 
 
@@ -153,7 +153,7 @@ def choose(
     judged = judged_of(fitting or pool)
     if parsed.ailments:  # what only fits the season is no answer to a complaint
         judged = [c for c in judged if c.paths or not _is_open(c)]
-    if not any(_is_open(c) for c in judged):  # better out of season than nothing
+    if not any(_is_open(c) for c in judged):  # fall back to dishes out of season
         further = (filter(_is_open, judged_of(c)) for c in _loosened(pool, parsed, facts))
         judged += next((some for each in further if (some := list(each))), [])
     ranked = sorted(judged, key=place)
@@ -262,7 +262,7 @@ def _fits(iri: str, parsed: Question, facts: Facts) -> tuple[Fact, ...]:
 
 
 def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
-    """Accept what the surest single ways lead to; from a hub there are thousands of others."""
+    """Return the ends of the best-scored paths, since a hub has thousands."""
     if len(ends) <= _MOST_NEAR:
         return list(ends)
     surest = {iri: max(path.score for path in paths) for iri, paths in ends.items()}

@@ -37,7 +37,7 @@ def caution_pieces(context: AnswerContext, found: Iterable[Finding], most: int =
 
 
 def caution_lines(context: AnswerContext, about: Mapping[str, list[Finding]]) -> list[list[Piece]]:
-    """State of several things together whom they concern: one line for each kind of caution.
+    """Return one line per kind of caution, over several things, with whom it concerns.
 
     ``about`` gives what is recorded of each thing and of what it is made of.
     """
@@ -158,7 +158,7 @@ def _concerns(context: AnswerContext, found: Finding) -> bool:
         context.facts.of(found.against, SHIYI.excludesFoodGroup)
         and found.against.find("/disease-") < 0
     ):
-        return False  # a diet is stored by choice: who keeps it says so
+        return False  # a diet is a choice that the asker states
     grave = found.severity == "contraindicated"
     if context.facts.is_a(found.against, SHIYI.Disease, SHIYI.Symptom):
         return grave or not context.facts.is_a(found.against, SHIYI.EmergencySign)

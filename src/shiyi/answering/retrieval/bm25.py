@@ -96,7 +96,7 @@ class TextIndex:
         )
 
     def scores(self, query: str) -> Scores:
-        """Return every document its score for a query, 0 where no term is shared."""
+        """Return the score of every document for a query, 0 where no term is shared."""
         total = np.zeros(len(self.documents))
         for term, times in Counter(terms(query)).items():
             column = self._terms.get(term)

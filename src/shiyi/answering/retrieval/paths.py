@@ -348,7 +348,7 @@ class Retrieved:
     beside: tuple[
         Found, ...
     ] = ()  # claims that hold words of the question no concept was found for
-    remarks: tuple[str, ...] = ()  # what the reader is informed of how it was found
+    remarks: tuple[str, ...] = ()  # sentences for the reader on how it was found
     k: int = 0  # paths that may be recommended from; 0: as the settings say
     engine: str = ""  # what ran the relation paths: sparql, adjacency
 

@@ -159,7 +159,7 @@ def _beside(context: AnswerContext, part: Contribution) -> None:
 
 
 def _implied(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
-    """Return which medicine a state was read from that nobody named: metformin is for diabetes."""
+    """Write from which medicine a condition was inferred: metformin implies diabetes."""
     parsed, met = context.parsed, {f.against for f in every}
     met -= {*parsed.ailments, *parsed.populations, *parsed.constitutions}
     for drug in parsed.person.drugs:
@@ -189,13 +189,13 @@ def _unspoken(
     context: AnswerContext,
     case: Case,
     part: Contribution,
-    is_stored: bool,
+    has_finding: bool,
     adding: Iterable[Together],
 ) -> None:
-    """Return where only a use is recorded, or nothing at all."""
+    """Write that only a use is recorded, or nothing at all."""
     verbalizer = context.verbalizer
     silent: list[str] = []
-    aimed, beside = aims(context, case), is_stored or bool(case.found)
+    aimed, beside = aims(context, case), has_finding or bool(case.found)
     summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
     for target in case.targets:
         good = tuple(f for m in case.materials for f in benefits(context, m, target))
@@ -214,7 +214,7 @@ def _unspoken(
             _denied(context, case, target, part)
     if aimed:
         by_effect(context, case, aimed, part, beside)
-    if is_stored:  # the line on cold and heat speaks for the trouble, not for who has it
+    if has_finding:  # the line on cold and heat speaks for the trouble, not for who has it
         ailments = [t for t in silent if t in context.parsed.ailments]
         part.shown |= {
             verbalizer.verbalize("m_pair", x=called(context, case.materials), y=verbalizer.name(t))
@@ -401,7 +401,7 @@ def _closing(context: AnswerContext, part: Contribution) -> None:
     section = part.section("h_doctor")
     drugs = [
         d for d in parsed.person.drugs if d != _ALCOHOL
-    ]  # nobody is instructed to go on drinking
+    ]  # never advise anyone to go on drinking
     watch = "" if verbalizer.language == "zh" else " "
     signs = watch.join(context.watch(*parsed.person.drugs, *parsed.person.states)[:2])
     if signs:

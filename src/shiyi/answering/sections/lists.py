@@ -307,7 +307,7 @@ _OTHERS: Final = 3  # groups of other relations beside those asked for
 _TOGETHER: Final = 5
 _LOOKED_AT: Final = 60
 _BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI.usesPart})
-# reported where it is asked for
+# shown only where it is asked for
 _GROUPING: Final = (SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup, SHIYI.judgedAs)
 _DESCRIBING: Final = (
     "hasManifestation",

@@ -262,7 +262,7 @@ def _use_of(context: AnswerContext, facts: tuple[Fact, ...], x: str, y: str) -> 
 def patterns_behind(
     context: AnswerContext, materials: tuple[str, ...], targets: Iterable[str], part: Contribution
 ) -> None:
-    """Return what is recorded of the pattern behind a disease, and of the thing itself."""
+    """Write what is recorded for the pattern behind a disease, and for the disease itself."""
     verbalizer, end = context.verbalizer, context.verbalizer.stop
     for disease in targets:
         for link in context.facts.of(disease, SHIYI.hasSyndrome):

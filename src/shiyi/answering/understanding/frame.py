@@ -45,7 +45,7 @@ ROLES: Final[tuple[str, ...]] = get_args(Role)
 OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
 REPEATED: Final = ("shorter", "in-english", "in-chinese", "plainer", "again", "source")
-SHORT: Final = 60  # characters of a question that may leave out what it is about
+SHORT: Final = 60  # characters of a question that may be elliptical
 _SHOWN: Final = 0.1  # an ask of less probability is left out, but for the likeliest
 _STRICT: Final = ConfigDict(extra="forbid", allow_inf_nan=False)
 

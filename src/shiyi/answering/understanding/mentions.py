@@ -54,7 +54,7 @@ def _nutrient(mention: Mention, linker: Linker, facts: Facts) -> Mention:
 
 
 def _as_medicine(mention: Mention, facts: Facts) -> Mention:
-    """Accept a constituent for the medicine of that name, where it is no food or supplement."""
+    """Resolve a constituent to the medicine of that name, unless it is a food or supplement."""
     if facts.is_a(mention.iri, SHIYI.Drug, *MATERIAL):
         return mention
     if not facts.is_a(mention.iri, SHIYI.ChemicalEntity):
@@ -179,7 +179,7 @@ _SHORT: Final = 2  # Chinese characters; a shorter word says too little to be an
 def add_described_signs(
     mentions: Iterable[Mention], question: QuestionText, facts: Facts
 ) -> tuple[Mention, ...]:
-    """Replace by signs that a sentence tells of: the words they were reported in.
+    """Replace descriptions of a sign ("my stool is black") by the sign they describe.
 
     A short word that is only *like* the name of an emergency sign (*stools*, *black stools*) names
     nothing; emergencies that are reported in other words are found by rule (``alarms``).
@@ -238,7 +238,7 @@ def _is_slight(mention: Mention, facts: Facts) -> bool:
 def read_measured_values(
     mentions: Iterable[Mention], question: QuestionText, facts: Facts
 ) -> tuple[Mention, ...]:
-    """Read a bare value as low where it is instructed to be, and as no trouble where it is normal.
+    """Link a measured value to its low state where the text says low; drop it where normal.
 
     What is only asked (*is my blood pressure high?*), what a medicine keeps normal: as linked.
     """

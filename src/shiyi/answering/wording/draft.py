@@ -195,7 +195,7 @@ def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contri
 def red_flags(
     context: AnswerContext, concepts: Iterable[str], part: Contribution, *, persist: bool = False
 ) -> None:
-    """Return which signs need a doctor, and with ``persist`` that lasting trouble does too."""
+    """Write the signs that need a doctor; with ``persist`` also that lasting complaints do."""
     found: list[Fact] = []
     for concept in concepts:
         for near in context.facts.above(concept):
@@ -210,7 +210,7 @@ def red_flags(
 
 
 def checks(context: AnswerContext, concepts: Iterable[str], part: Contribution) -> None:
-    """Return what a doctor should rule out, in one line for what shares the same list."""
+    """Write what a doctor should rule out; concepts with equal lists share a line."""
     signs: dict[tuple[str, ...], list[str]] = {}
     grounds: dict[tuple[str, ...], list[Fact]] = {}
     for concept in concepts:
@@ -369,7 +369,7 @@ class Composed:
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     more: tuple[Citation, ...]  # what the text rests on besides
-    care: str = ""  # the sections that stand anyone who writes the rest
+    care: str = ""  # sections that are kept, whether a model writes the rest or not
     care_sentences: tuple[Sentence, ...] = ()
 
 

@@ -33,7 +33,7 @@ class CaseScorer:
         return cls(TextIndex.tfidf([case.stem for case in cases]), answers, nearest)
 
     def scores(self, stem: str, options: Sequence[str]) -> list[float]:
-        """Return each option the likeness of the cases times that of their answers."""
+        """Return for each option the similarity of the cases times that of their answers."""
         similar = self.index.top(stem, self.nearest)
         return [
             sum(

@@ -54,7 +54,7 @@ class Retrieving:
         )
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option the reciprocal ranks of the claims that join it to the stem.
+        """Return for each option the reciprocal ranks of the claims that connect it to the stem.
 
         The stem stands in one question with its options (MLKG-RAG), unless there are very many.
         """

@@ -82,7 +82,7 @@ class Scorer(Protocol):
     """Scores the options of a question."""
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option a number, 0 where nothing joins it to the stem."""
+        """Return the score of each option, 0 where nothing connects it to the stem."""
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class PathScorer:
     linking: Linking
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option the mean, over what it names, of its strength from the stem."""
+        """Return for each option the mean path strength from the stem to the concepts it names."""
         wanted = asked_predicates(stem)
         seeds = [iri for senses in self.linking.concepts(stem, wanted) for iri in senses[:2]]
         found = []
@@ -159,7 +159,7 @@ class RelationScorer:
     linking: Linking
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option the confidence of the claim that answers, 0 where there is none."""
+        """Return for each option the confidence of the answering claim, else 0."""
         wanted = asked_predicates(stem)
         seeds = {iri for senses in self.linking.concepts(stem, wanted) for iri in senses}
         seeds |= {above for iri in seeds for above in self._above(iri)}
@@ -205,7 +205,7 @@ class NeighbourhoodScorer:
     linking: Linking
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option the weight of the claims that join it to the stem directly."""
+        """Return for each option the weight of the claims between it and the stem."""
         seeds = self.neighbourhood.seeds(stem, asked_kinds(stem))
         weights: dict[str, float] = {}
         for seed in dict.fromkeys(each.iri for each in seeds):
@@ -224,7 +224,7 @@ class Index(Protocol):
     """Sentences that a text is compared with."""
 
     def scores(self, text: str) -> Scores:
-        """Return every sentence a number, larger where it is likelier meant."""
+        """Return the score of every sentence, higher where it is more likely meant."""
 
     def top(self, text: str, count: int) -> list[tuple[int, float]]:
         """Return the places and scores of the best sentences, best first."""
@@ -272,7 +272,7 @@ class TextScorer:
     index: Index
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option the best sum of a sentence that both match."""
+        """Return for each option the best sum over sentences that match both."""
         of_stem = self.index.scores(stem)
         return [self._best(of_stem, self.index.scores(option)) for option in options]
 
@@ -289,7 +289,7 @@ class RandomScorer:
     seed: int
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option a number in (0, 1]."""
+        """Return a number in (0, 1] for each option."""
         draw = random.Random(f"{self.seed} {stem}")  # noqa: S311 - a draw, no secret
         return [1.0 - draw.random() for _ in options]
 
@@ -301,7 +301,7 @@ class Fused:
     parts: Sequence[Scorer]
 
     def scores(self, stem: str, options: Options) -> list[float]:
-        """Return each option the sum of its shares."""
+        """Return the sum of the scaled scores for each option."""
         total = [0.0] * len(options)
         for part in self.parts:
             scores = part.scores(stem, options)

@@ -9,13 +9,14 @@ from shiyi.ingest.batches import Batch, Content, Report
 from shiyi.ingest.cases.reading import Reading
 from shiyi.ingest.cases.records import Case, Record, read_records
 from shiyi.ingest.cases.term_matches import Terms
-from shiyi.ingest.datasets.dataset import Dataset, described_beside, file_digest
+from shiyi.ingest.datasets.dataset import Dataset, described_beside
 from shiyi.model.claim import Source, Tier
 from shiyi.model.iris import content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
 from shiyi.settings import Settings
 from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.sparql.base.digests import file_digest
 
 
 def cases_graph(release: str) -> NamedNode:

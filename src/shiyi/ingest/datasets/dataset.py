@@ -27,10 +27,10 @@ from shiyi.model.rdf import (
 )
 from shiyi.ontology.serialization import STATUSES, source_quads
 from shiyi.ontology.terms import DCAT, DCTERMS, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.base.digests import file_digest
 from shiyi.sparql.store.port import QuadStore
 
 _TIER = re.compile(r"tier-([a-z-]+)$")
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +158,6 @@ def describe_text(path: Path, title: str) -> Dataset:
         name, title, title, Tier.WEBPAGE, licence="not stated", note=f"ingested from {path.name}"
     )
     return Dataset(name, digest[:12], source, digests={path.name: digest})
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 class _Facts:

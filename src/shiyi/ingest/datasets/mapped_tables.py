@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from shiyi.errors import TableError, UsageError
 from shiyi.ingest.batches import Batch, Content, Report, UnlinkedName
-from shiyi.ingest.datasets.dataset import Dataset, file_digest
+from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.limits import decode, lines
 from shiyi.ingest.datasets.mapping import (
@@ -32,6 +32,7 @@ from shiyi.model.rdf import Literal, NamedNode, Quad, parse_n_quads_lines, text
 from shiyi.ontology.serialization import assessed, source_quads
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.settings import Settings
+from shiyi.sparql.base.digests import file_digest
 
 _CELL = 1 << 20  # characters of one cell at most (Shiyi's)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shiyi.errors import UsageError
 from shiyi.ingest.batches import Batch, Content, Report
-from shiyi.ingest.datasets.dataset import Dataset, file_digest, load_dataset
+from shiyi.ingest.datasets.dataset import Dataset, load_dataset
 from shiyi.linking.umls.index import UmlsNames
 from shiyi.linking.umls.linker import UmlsLinker
 from shiyi.linking.umls.sources import (
@@ -23,6 +23,7 @@ from shiyi.linking.umls.sources import (
 from shiyi.model.iris import UMLS, content_hash
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.base.digests import file_digest
 from shiyi.sparql.store.port import QuadStore
 
 FOLDER = "umls"  # of the index, in the folder of the knowledge base; it survives a new build

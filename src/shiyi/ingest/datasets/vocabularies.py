@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shiyi.errors import TableError, UsageError
 from shiyi.ingest.batches import Batch, Content, Report
-from shiyi.ingest.datasets.dataset import Dataset, file_digest
+from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.limits import decode, lines, open_bytes
 from shiyi.ingest.gate import ProposedClaim
@@ -20,6 +20,7 @@ from shiyi.model.iris import UMLS, content_hash
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Subject, Term, parse_stream
 from shiyi.ontology.terms import RDF, RDFS, SKOS
 from shiyi.settings import Settings
+from shiyi.sparql.base.digests import file_digest
 from shiyi.sparql.store.port import QuadStore
 
 KINDS = ("sssom", "skos", "owl")

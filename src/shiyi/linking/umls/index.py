@@ -133,7 +133,7 @@ class SortedHashes:
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Place in order, each once; np.unique goes by a table of hashes here, which is slower."""
+    """Return the sorted distinct hashes; np.unique would hash them, which is slower."""
     hashes.sort()
     first = np.ones(len(hashes), bool)
     first[1:] = hashes[1:] != hashes[:-1]

@@ -314,7 +314,7 @@ def _import_torch(purpose: str, threads: int, seed: int) -> Any:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Spare what is in memory the collections of PyKEEN, one after each epoch."""
+    """Freeze garbage collection: PyKEEN collects after each epoch."""
     gc.freeze()
     try:
         yield

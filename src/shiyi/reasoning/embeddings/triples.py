@@ -62,7 +62,7 @@ class Numbered:
 
 
 def checked(value: float) -> float:
-    """Return a confidence back; raise ``RangeError`` unless it is a number in [0, 1].
+    """Return the confidence; raise ``RangeError`` unless it is a number in [0, 1].
 
     >>> checked(0.5)
     0.5

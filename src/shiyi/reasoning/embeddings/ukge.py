@@ -17,7 +17,7 @@ from shiyi.settings import ReasoningSettings
 if TYPE_CHECKING:
     import torch
 
-_MARGIN = 6.0  # RotatE's gamma, as in embedding.py
+_MARGIN = 6.0  # RotatE's gamma, as in reasoning/embeddings/model.py
 _LEAST = 20  # triples
 _ABSOLUTE = (
     0.1  # of MAE beside MSE in what validation compares: MSE alone stops too early (Shiyi's)

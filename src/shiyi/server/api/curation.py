@@ -135,7 +135,7 @@ OPERATIONS: Final = (
     ),
     Operation("post", API + "/claims/check", "checkClaim", "Check a claim against the shapes",
               ("application/json",), _FAULTS, body=forms.ClaimEdit, security="required"),
-    Operation("post", API + "/documents", "addDocument", "Hand in a text or a table",
+    Operation("post", API + "/documents", "addDocument", "Upload a text or a table",
               ("application/json",), _FAULTS, body=("multipart/form-data",), security="required"),
     Operation("post", API + "/documents/{id}/columns", "chooseColumns",
               "Name the columns of a table, and read it", ("application/json",), _FAULTS,

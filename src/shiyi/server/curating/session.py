@@ -26,7 +26,7 @@ PREFIX: Final = "/curate"
 API: Final = "/api/curation"
 HOURS: Final = 12  # a session lasts so long
 _MARK: Final = "shiyi_right"
-_TOKEN_MOST: Final = Role.CURATOR  # however high the person stands, their token does not
+_TOKEN_MOST: Final = Role.CURATOR  # a token has at most a curator's rights
 View = TypeVar("View", bound=Callable[..., Any])
 
 

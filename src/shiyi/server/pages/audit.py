@@ -1,4 +1,4 @@
-"""The page that checks anybody's text against the claims, sentence by sentence."""
+"""The audit page: checks a text against the claims, sentence by sentence."""
 
 from collections.abc import Iterable, Iterator
 from itertools import tee

@@ -53,7 +53,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Refresher:
-    """Hears of every change, and keeps the runtime and the derived graph in step with it."""
+    """Updates the runtime and the derived graph after every change."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Refresher:
         expire: Callable[[], None],
         follow: Follow = lambda claims, concepts: None,
     ) -> None:
-        """Keep ``living`` in step; ``follow`` hears which claims and concepts to read again."""
+        """Update ``holder``; ``follow`` is called with the claims and concepts to read again."""
         self._living, self._changes, self._expire = living, changes, expire
         self._follow = follow
         self._turn, self._asked = threading.Lock(), threading.Event()
@@ -71,11 +71,11 @@ class Refresher:
             self.rederive_soon()
 
     def __call__(self, made: Sequence[Change]) -> None:
-        """Accept some changes in; inherited cautions follow in a thread of their own."""
+        """Apply changes to the runtime; inherited cautions are re-derived in a thread."""
         self.hear([quad for change in made for quad in (*change.removed, *change.added)])
 
     def hear(self, quads: Iterable[Quad]) -> None:
-        """Accept that some quads came or went."""
+        """Refresh what some added and removed quads affect."""
         quads = list(quads)
         claims, concepts = touched(quads)
         if claims or concepts:

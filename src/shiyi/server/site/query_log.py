@@ -125,7 +125,7 @@ class QueryLog:
 
 @contextmanager
 def log_query(log: QueryLog | None, text: str, form: str) -> Iterator[Callable[[int], None]]:
-    """Note a query when it is answered or fails; what is given is reported the answer's size.
+    """Log a query when it is answered or fails; pass the answer's size to the function yielded.
 
     Of a query that cannot be parsed, which may be any text, only the error is logged.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shiyi.errors import KnowledgeBaseError, UsageError
-from shiyi.sparql.base.digests import digest_of
+from shiyi.sparql.base.digests import file_digest
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
 from shiyi.sparql.base.writer import JOURNAL_FILE
 from shiyi.sparql.store.files import (
@@ -110,12 +110,12 @@ def read_listing(backup: Path) -> Backup:
 
 
 def damages(backup: Path, made: Backup) -> Iterator[str]:
-    """State of each file what is wrong with it: missing, changed, or not of the backup."""
+    """Yield a message for each file that is missing, changed or not part of the backup."""
     there = _files(backup).keys() - {LISTING}
     for name, digest in made.files.items():
         if name not in there:
             yield f"{name} is missing"
-        elif digest_of(backup / name) != digest:
+        elif file_digest(backup / name) != digest:
             yield f"{name} is not what was backed up"
     for name in sorted(there - made.files.keys()):
         yield f"{name} is not of this backup"
@@ -141,7 +141,7 @@ def _fill(kb: Path, part: Path) -> Backup:
     made = Backup(
         release,
         datetime.now(UTC).isoformat(timespec="seconds"),
-        {name: digest_of(path) for name, path in files.items()},
+        {name: file_digest(path) for name, path in files.items()},
         sum(path.stat().st_size for path in files.values()),
     )
     replace_file(part / LISTING, (json.dumps(asdict(made), indent=1) + "\n").encode())

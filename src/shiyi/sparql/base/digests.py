@@ -71,14 +71,14 @@ def tables(generation: Path) -> list[Path]:
     return sorted((generation / "store").glob("*.sst"))
 
 
-def digest_of(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _note(generation: Path, files: Iterable[Path], known: dict[Path, str]) -> int:
-    every = known | {path: digest_of(path) for path in files}
+    every = known | {path: file_digest(path) for path in files}
     listed = {path.relative_to(generation).as_posix(): digest for path, digest in every.items()}
     replace_file(generation / "index" / DIGESTS, (json.dumps(listed, indent=1) + "\n").encode())
     return len(listed)

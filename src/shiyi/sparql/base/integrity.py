@@ -9,7 +9,7 @@ from typing import Final
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term
-from shiyi.sparql.base.digests import DIGESTS, digest_of, read_digests, tables
+from shiyi.sparql.base.digests import DIGESTS, file_digest, read_digests, tables
 from shiyi.sparql.base.journal import index_fits, index_of, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
 from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
@@ -66,7 +66,7 @@ def _scrub_store(kb: Path, found: Scrubbed) -> int:
             advice = _AGAIN if path.parent.name == "index" else REPAIR
             if path.exists():
                 found.files += 1
-                if digest_of(path) != digest:
+                if file_digest(path) != digest:
                     found.damages.append(f"{path} is not what was written; {advice}")
             elif not is_table:
                 found.damages.append(f"{path} is missing; {advice}")

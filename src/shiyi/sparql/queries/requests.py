@@ -169,7 +169,7 @@ def _nested(bare: str, text: str, bound: set[str]) -> str:
 
 
 def bare_text(text: str) -> str:
-    """Return the text with blanks for what stands in comments, texts and IRIs, places stored."""
+    """Return the text with comments, strings and IRIs blanked out; offsets stay the same."""
     return _TOKENS.sub(_blank, text)
 
 

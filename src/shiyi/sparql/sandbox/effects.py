@@ -194,7 +194,7 @@ def _solutions(
 
 
 def canonicalize(quads: set[Quad]) -> set[Quad]:
-    """Return literals the form that a store keeps them in."""
+    """Return the quads with literals in the canonical form that the store uses."""
     memory = Store()
     memory.extend(quads)
     return set(memory)

@@ -210,7 +210,7 @@ class ResultCache:
 
 
 _BEFORE_OTHERS = 0.2  # seconds; a query that runs on gives way, which may cost its worker (0.05 s)
-_OF_DEBTORS = 0.02  # seconds; the same for who owes much
+_OF_DEBTORS = 0.02  # seconds; the same for clients in debt
 _WAIT = 5.0  # seconds for a worker; there is none so late but where the machine is starved
 _START = 0.3  # seconds that a worker may take to start, which are not the query's
 _AGAIN = 0.2  # seconds between attempts to start a worker
@@ -243,7 +243,7 @@ class _Lease:
         self.seated = True
 
     def end(self) -> None:
-        """Return what is not the worker."""
+        """Release the seat and charge the client; the worker is returned separately."""
         if self.seated:
             self.scheduler.release_long_slot(self.asker)
         self.scheduler.charge(self.asker, time.monotonic() - self.begun, not self.worker.lives)
@@ -515,7 +515,7 @@ class QueryPool:
 
 
 def _prefixes(form: str) -> dict[str, Any]:
-    """Return the prefixes to the forms that write them; small requests are soon read."""
+    """Return the prefixes for output formats that write them, else an empty mapping."""
     return {"prefixes": dict(PREFIXES)} if form in {"ttl", "trig", "rdf"} else {}
 
 

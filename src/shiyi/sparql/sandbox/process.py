@@ -26,7 +26,7 @@ _START: Final = (
 _PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
 _START_SECONDS = 20.0  # a worker takes 0.1 s; more means a machine in distress
 _CHUNK = 1 << 18  # bytes
-_LOWER: Final = 10  # steps of niceness: a ninth of the time that others want as well
+_LOWER: Final = 10  # niceness increment: about a ninth of contended CPU time
 
 Reply = tuple[dict[str, Any], Spool]
 

@@ -2,7 +2,7 @@
 
 Nobody says beforehand how long a query will take, so each begins alike. One that runs on past a
 moment needs a seat, and there is one seat less than there are workers: some worker is always soon
-free. What an asker's long queries take is checked against it, and forgiven with time. Who owes much
+free. The time of a client's long queries is charged to it and forgiven gradually. A client in debt
 runs one query at a time, lets another wait, and never takes the last free worker.
 """
 
@@ -16,9 +16,9 @@ from typing import Final, Generic, TypeVar
 from shiyi.errors import QueryLimitError
 
 MOMENT: Final = 0.5  # seconds that any query may run without a seat
-_ENDED: Final = 0.5  # seconds checked against who ends a worker: about what another costs
+_ENDED: Final = 0.5  # seconds charged for a killed worker: about the cost of a new one
 _MODEST: Final = 3.0  # seconds that an asker may owe and still count as modest
-_MOST_OWED: Final = 60.0  # seconds; more is not checked against anybody
+_MOST_OWED: Final = 60.0  # seconds; the debt of a client is capped here
 _FORGIVEN: Final = 0.25  # seconds of debt in a second
 _REMEMBERED: Final = 10_000  # askers
 
@@ -36,7 +36,7 @@ class _Asker:
     at: float = 0.0
 
     def owes(self, now: float) -> float:
-        """Return the seconds checked against the asker."""
+        """Return the debt of the client, in seconds."""
         return max(0.0, self.owed - _FORGIVEN * (now - self.at))
 
 
@@ -53,7 +53,7 @@ class WorkerScheduler(Generic[Thing]):
     """A fair scheduler of workers; an asker is any text, the empty one stands for nobody."""
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        """Share out ``most`` things."""
+        """Schedule ``most`` workers."""
         self._seats, self._alone = max(1, most - 1), most == 1
         self._now, self._changed = now, threading.Condition()
         self._free: list[Thing] = []
@@ -118,13 +118,13 @@ class WorkerScheduler(Generic[Thing]):
             self._seated += 1
 
     def release_long_slot(self, asker: str) -> None:
-        """Return the seat back."""
+        """Release a seat for long queries."""
         with self._changed:
             self._known(asker).seats -= 1
             self._seated -= 1
 
     def _share_out(self) -> None:
-        """Return what is free to who runs least, owes least and came first."""
+        """Assign free workers: fewest running queries first, then least debt, then arrival."""
         while self._free and self._line:
             now = self._now()
             able = [each for each in self._line if self._may(each.asker, now)]

@@ -9,7 +9,7 @@ from shiyi.model.iris import GRAPH, ROOT
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term, text
 
 Solution = Mapping[str, Term]
-Graphs = tuple[tuple[NamedNode, ...], tuple[NamedNode, ...]]  # that go and that come
+Graphs = tuple[tuple[NamedNode, ...], tuple[NamedNode, ...]]  # graphs dropped and graphs created
 
 
 class QuadStore(Protocol):
