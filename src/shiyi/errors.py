@@ -159,6 +159,12 @@ class StaleError(ShiyiError):
 class KeyReuseError(ShiyiError):
     """An idempotency key was used for another request before; nothing was written."""
 
+    def __init__(self, when: str) -> None:
+        super().__init__(
+            f"this idempotency key was used for another request at {when}; "
+            "nothing was written, so send the change under a new key"
+        )
+
 
 class RightsError(ShiyiError):
     """An account lacks a right; the message names the role that has it."""

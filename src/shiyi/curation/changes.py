@@ -1,6 +1,7 @@
 """Attributed, reversible changes (PROV-O)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -265,6 +266,25 @@ class Changes:
         self.listeners: list[Listener] = []
         self._now = now or (lambda: datetime.now(UTC))
         self._last: int | None = None
+        self._request: tuple[str, str] | None = None  # the key and digest of what is being done
+
+    @contextmanager
+    def requested(self, key: str, digest: str) -> Iterator[tuple[Change, ...]]:
+        """Write what follows under the key of a request; yield the changes it made before.
+
+        Raise ``KeyReuseError`` where a request of another digest made them. No other writer may
+        come between, so of two equal requests the second finds what the first made.
+        """
+        with self.writer.turn():
+            record = self.writer.record_of(key, digest)
+            quads = record.added if record else ()
+            made = [quad for quad in quads if quad.predicate == SHIYI.changeNumber]
+            names = [text(q.subject) for q in sorted(made, key=lambda q: int(text(q.object)))]
+            self._request = None if record else (key, digest)
+            try:
+                yield tuple(self.get(name) for name in names)
+            finally:
+                self._request = None
 
     def make(self, edit: Edit, agent: str, plan: Callable[[], Edit] | None = None) -> Change:
         """Write one change and return it.
@@ -298,12 +318,16 @@ class Changes:
             removed = dict.fromkeys(quad for each in created for quad in each.removed)
             added = dict.fromkeys(quad for each in created for quad in each.added)
             notes = (quad for each in created for quad in change_quads(each))
+            key = f"curation {created[0].iri}" if len(created) == 1 else _joint_key(created)
+            key, request = self._request or (key, "")
+            self._request = None  # the first record of a request names it
             self.writer.write(
                 (*added, *notes),
                 tuple(removed),
-                key=f"curation {created[0].iri}" if len(created) == 1 else _joint_key(created),
+                key=key,
                 who=created[0].who,
                 why=f"{created[0].kind}: {created[0].reason or 'no reason given'}",
+                request=request,
             )
             self._last = max(each.number for each in created)
         for listener in self.listeners:

@@ -48,7 +48,8 @@ class Script:
         return answer.json
 
     def send(self, path: str, status: int = 200, method: str = "POST", **body: Any) -> Any:
-        answer = self.client.open(API + path, method=method, json=body, headers=self.headers)
+        headers = self.headers | body.pop("headers", {})
+        answer = self.client.open(API + path, method=method, json=body, headers=headers)
         assert answer.status_code == status, answer.text
         return answer.json
 
@@ -153,6 +154,37 @@ def test_a_claim_is_checked_added_replaced_and_split(kitchen: Script) -> None:
     assert kitchen.get(f"/claims/{claim}")["status"] == "retracted"
     kitchen.send(f"/claims/{claim}", 409, method="PUT", **body)
     kitchen.send("/undo", change=made["change"])
+
+
+CLAIMS = [{"claim": each.iri.value} for each in (RELIEF, HARM)]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (f"/claims/{tail(RELIEF)}/comments", {"text": "see page 9"}),
+        ("/claims/review", {"claims": CLAIMS, "kind": "accept"}),
+        ("/claims/assign", {"claims": CLAIMS}),
+    ],
+)
+def test_a_key_stands_for_one_request_of_one_person(
+    desks: Desks, script: Script, path: str, body: dict[str, Any]
+) -> None:
+    """A repetition is answered from the first; another body is refused, and nothing is written."""
+    keyed = body | {"headers": {"Idempotency-Key": "monday-1" + path}}
+    made = script.send(path, **keyed)
+    last = desks.curation.writing.last
+    assert script.send(path, **keyed) == made
+    refused = script.send(path, 422, **keyed, reason="another")
+    assert refused["type"].endswith("key-reused")
+    for malformed in ("", "a b", "x" * 201, "é"):
+        script.send(path, 400, **body, headers={"Idempotency-Key": malformed})
+    assert desks.curation.writing.last == last
+    other = Script(desks.app, desks.tokens["review-admin"])
+    assert other.send(path, **keyed) != made
+    assert desks.curation.writing.last > last
+    keyed["headers"] = {"Idempotency-Key": "monday-2" + path}
+    assert script.send(path, **keyed) != made
 
 
 def found_as(script: Script, name: str) -> set[str]:

@@ -131,8 +131,9 @@ def _api(claim: Any) -> str:
     return "/api/curation/claims/" + str(claim["claim"]).partition("/id/claim/")[2]
 
 
-def ask(kitchen: Desks, path: str, body: Any = None) -> Any:
+def ask(kitchen: Desks, path: str, body: Any = None, key: str | None = None) -> Any:
     headers = {"Authorization": f"Bearer {kitchen.tokens['edit']}"}
+    headers |= {} if key is None else {"Idempotency-Key": key}
     client = kitchen.app.test_client(use_cookies=False)
     return (
         client.post(path, json=body, headers=headers) if body else client.get(path, headers=headers)
@@ -219,6 +220,31 @@ def test_what_no_reader_takes_is_refused(
     curator: FlaskClient, name: str, content: bytes, status: int
 ) -> None:
     assert hand_in(curator, name, content).status_code == status
+
+
+def test_a_key_hands_a_document_in_once(kitchen: Desks) -> None:
+    client, before = kitchen.app.test_client(use_cookies=False), set(_documents(kitchen))
+    headers = {"Authorization": f"Bearer {kitchen.tokens['edit']}", "Idempotency-Key": "k"}
+
+    def sent(content: bytes, key: str = "k") -> Any:
+        file = {"file": (io.BytesIO(content), "table.csv")}
+        named = headers | {"Idempotency-Key": key}
+        return client.post("/api/curation/documents", data=file, headers=named)
+
+    first = sent(b"a,b\n1,2\n").json["id"]
+    assert sent(b"a,b\n1,2\n").json["id"] == first
+    assert [sent(b"a,b\n1,3\n").status_code, sent(b"a,b\n1,2\n", "a b").status_code] == [422, 400]
+    assert set(_documents(kitchen)) - before == {first}
+    columns = {"subject": "a", "object": "b", "relation": "hasNature"}
+    path = f"/api/curation/documents/{first}/columns"
+    chosen = [ask(kitchen, path, columns, key).status_code for key in ("c", "c", "d", "k")]
+    assert chosen == [200, 200, 409, 422]
+    finished(kitchen, path.removesuffix("/columns"))
+
+
+def _documents(kitchen: Desks) -> list[str]:
+    found = ask(kitchen, "/api/curation/documents").json["documents"]
+    return [each["id"] for each in found]
 
 
 def test_a_broken_pdf_fails_alone(kitchen: Desks, curator: FlaskClient) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from shiyi.curation.desks.forms import Form
 from shiyi.curation.editing.claims import find_concepts
 from shiyi.curation.editing.form import fault
-from shiyi.errors import FormatError, FormError, ShiyiError, StaleError, UsageError
+from shiyi.errors import FormatError, FormError, KeyReuseError, ShiyiError, StaleError, UsageError
 from shiyi.ingest import run
 from shiyi.ingest.batches import Batch, Content, Report
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset, describe_text
@@ -144,6 +144,8 @@ class Uploads:
         self._base, self._settings = base, settings
         self._found: dict[str, Upload] = {}
         self._turn = threading.Lock()
+        self._requests: dict[str, tuple[str, Upload]] = {}
+        self._requesting = threading.Lock()
 
     def __iter__(self) -> Iterator[Upload]:
         return reversed(list(self._found.values()))
@@ -151,6 +153,18 @@ class Uploads:
     def get(self, name: str) -> Upload | None:
         """Return a document by its identifier."""
         return self._found.get(name)
+
+    def once(self, key: str, digest: str, make: Callable[[], Upload]) -> Upload:
+        """Return what ``make`` does, once for each key; KeyReuseError for another digest."""
+        with self._requesting:
+            known, upload = self._requests.get(key) or (digest, None)
+            if upload and known != digest:
+                raise KeyReuseError(upload.when)
+            upload = upload or make()
+            self._requests[key] = digest, upload
+            for old in list(self._requests)[: -4 * _RECENT]:
+                del self._requests[old]
+        return upload
 
     def take(self, person: str, name: str, content: bytes) -> Upload:
         """Store a document; a text is read at once, a table waits for its columns.
@@ -182,14 +196,14 @@ class Uploads:
             raise
         return upload
 
-    def start(self, upload: Upload, columns: Columns | None = None) -> None:
+    def start(self, upload: Upload, columns: Columns | None = None) -> Upload:
         """Read a document in a thread of its own; StaleError where it is read already."""
         if upload.state != "waiting":
             raise StaleError((upload.name,), "it was read already")
         upload.table = _rule(upload, columns) if columns else None
-        self._begin(upload)
+        return self._begin(upload)
 
-    def link(self, upload: Upload, asked: LinkedNames) -> None:
+    def link(self, upload: Upload, asked: LinkedNames) -> Upload:
         """Read the rows again that some words stand in, with the concepts which these mean.
 
         Raise FormError where words name no concept or several, StaleError while rows are read.
@@ -203,11 +217,12 @@ class Uploads:
                 raise FormError([fault("names", "which", words=each.concept[:80])])
             names[each.role, each.words] = NamedNode(found[0])
         upload.names |= names
-        self._begin(upload, names)
+        return self._begin(upload, names)
 
-    def _begin(self, upload: Upload, words: Collection[tuple[str, str]] = ()) -> None:
+    def _begin(self, upload: Upload, words: Collection[tuple[str, str]] = ()) -> Upload:
         upload.state = "running"
         threading.Thread(target=self._run, args=(upload, words), daemon=True).start()
+        return upload
 
     def _run(self, upload: Upload, words: Collection[tuple[str, str]]) -> None:
         state = "failed"

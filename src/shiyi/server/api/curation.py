@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import NotFound
@@ -15,14 +15,15 @@ from shiyi.curation.desks.desk import Decided, Desk
 from shiyi.curation.desks.uploads import Columns, LinkedNames
 from shiyi.curation.queue import Filter
 from shiyi.curation.vocabulary import mappings, proposals
-from shiyi.errors import FormError, UsageError
-from shiyi.model.iris import ID
+from shiyi.errors import FormError
+from shiyi.model.iris import ID, content_hash
 from shiyi.model.rdf import NamedNode
 from shiyi.server.api.models import ChangeMade, Operation
 from shiyi.server.curating.history import lines_of, title_of
 from shiyi.server.curating.reviewing import LiveQueue, change_values, view_of, waiting_evidence
 from shiyi.server.curating.session import API, needs, person
-from shiyi.server.http.messages import count_field, json_body, json_response
+from shiyi.server.http.access import request_digest, request_key
+from shiyi.server.http.messages import count_field, json_object, json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import fault_values
 from shiyi.server.i18n import chosen_language
@@ -49,6 +50,7 @@ class Act:
     do: Callable[..., Result]
     given: str = ""
     kind: str = ""
+    makes: Literal["one", "several", "each"] = "one"  # changes: one, several at once, each alone
 
     def operation(self) -> Operation:
         """Describe the route for OpenAPI."""
@@ -77,9 +79,9 @@ ACTS: Final = (
         Right.REVIEW, forms.EvidenceRefusal, Desk.refuse_evidence, "claim", "claim/"),
     Act("post", "/claims/review", "reviewClaims",
         "Decide on several claims, or foresee with preview what that would do",
-        Right.REVIEW, forms.Batch, Desk.decide_all),
+        Right.REVIEW, forms.Batch, Desk.decide_all, makes="each"),
     Act("post", "/claims/assign", "assignClaims", "Assign claims to a reviewer",
-        Right.REVIEW, forms.Assignment, Desk.assign),
+        Right.REVIEW, forms.Assignment, Desk.assign, makes="several"),
     Act("post", "/claims/{id}/comments", "commentClaim", "Comment on a claim",
         Right.COMMENT, forms.Comment, Desk.comment, "thing", "claim/"),
     Act("post", "/concepts", "addConcept", "Add a concept",
@@ -101,7 +103,7 @@ ACTS: Final = (
     Act("post", "/mappings/{id}", "decideMapping", "Accept, reject or rule out a mapping",
         Right.REVIEW, forms.MappingDecision, Desk.decide_mapping, "mapping", "mapping/"),
     Act("post", "/quarantine/reject", "rejectQuarantined", "Reject claims of the quarantine",
-        Right.REVIEW, forms.Refusal, Desk.refuse),
+        Right.REVIEW, forms.Refusal, Desk.refuse, makes="several"),
     Act("post", "/feedback/{id}", "answerReport", "Answer a reader's report",
         Right.REVIEW, forms.ReportAnswer, Desk.answer_report, "report", "report/"),
     Act("post", "/proposals", "proposeTerm", "Propose a relation or a shape in Turtle",
@@ -154,7 +156,14 @@ def acting_routes(pages: PageCache, desk: Desk) -> Blueprint:
     def view_for(act: Act) -> Callable[..., Response]:
         def view(name: str = "") -> Response:
             more = {act.given: act.kind + name} if act.given else {}
-            return json_response(_values(desk, act.do(desk, person(), _read(act.model, more))))
+            if not (key := request_key(f"desk:{person().name}")):
+                return json_response(_values(desk, act.do(desk, person(), _read(act.model, more))))
+            asked = _read(act.model, more, key)
+            with desk.writing().requested(key, request_digest()) as made:
+                done: Result = made if act.makes == "several" else made[0] if made else ()
+                if not made or act.makes == "each":  # each is found by a key of its own
+                    done = act.do(desk, person(), asked)
+            return json_response(_values(desk, done))
 
         return needs(act.right)(view)
 
@@ -174,10 +183,10 @@ def acting_routes(pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _read(model: type[forms.Form], more: dict[str, str]) -> Any:
-    body = json_body()
-    if not isinstance(body, dict):
-        raise UsageError("send a JSON object")
+def _read(model: type[forms.Form], more: dict[str, str], key: str = "") -> Any:
+    body = json_object()
+    if key and not body.get("key"):
+        more = more | {"key": content_hash(key)}
     return model.read(body | more)
 
 

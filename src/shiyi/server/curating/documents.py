@@ -1,5 +1,6 @@
 """The desk where documents are handed in: what was read, and what the gate withheld and why."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Final
@@ -16,7 +17,8 @@ from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.session import API, PREFIX, needs, person
-from shiyi.server.http.messages import json_body, json_response
+from shiyi.server.http.access import request_digest, request_key
+from shiyi.server.http.messages import json_object, json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.site.site import Site, Suggestion
@@ -96,6 +98,10 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
     """Serve ``/api/curation/documents``."""
     routes = Blueprint("document_api", __name__, url_prefix=API)
 
+    def once(make: Callable[[], Upload]) -> Upload:
+        key = request_key(f"desk:{person().name}")
+        return _open(uploads).once(key, request_digest(), make) if key else make()
+
     @routes.get("/documents")
     @needs(Right.EDIT)
     def listed() -> Response:
@@ -104,7 +110,7 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
     @routes.post("/documents")
     @needs(Right.EDIT)
     def hand_in() -> Response:
-        upload = _handed_in(_open(uploads))
+        upload = once(lambda: _handed_in(_open(uploads)))
         return Response(json_response(_values(upload)).data, 202, content_type="application/json")
 
     @routes.get("/documents/<name>")
@@ -117,16 +123,14 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
     @routes.post("/documents/<name>/columns")
     @needs(Right.EDIT)
     def choose(name: str) -> Response:
-        upload = _known(uploads, name)
-        _open(uploads).start(upload, Columns.read(_object()))
-        return json_response(_values(upload))
+        known, columns = _known(uploads, name), Columns.read(json_object())
+        return json_response(_values(once(lambda: _open(uploads).start(known, columns))))
 
     @routes.post("/documents/<name>/names")
     @needs(Right.EDIT)
     def link(name: str) -> Response:
-        upload = _known(uploads, name)
-        _open(uploads).link(upload, LinkedNames.read(_object()))
-        return json_response(_values(upload))
+        known, names = _known(uploads, name), LinkedNames.read(json_object())
+        return json_response(_values(once(lambda: _open(uploads).link(known, names))))
 
     return routes
 
@@ -163,13 +167,6 @@ def _chosen_names() -> dict[str, Any]:
             words = {"role": form.get(f"role-{at}", ""), "words": form.get(f"words-{at}", "")}
             names.append(words | {"concept": concept})
     return {"names": names, "key": form.get("key", "")}
-
-
-def _object() -> dict[str, Any]:
-    body = json_body()
-    if not isinstance(body, dict):
-        raise UsageError("send a JSON object")
-    return body
 
 
 def _open(uploads: Uploads | None) -> Uploads:

@@ -109,7 +109,11 @@ class Authenticator:
                 "there was a token; restart it"
             )
         return self._writing.updater, Author(
-            _key(token.name), token.name, reason, _digest(), "maintain" in token.scopes
+            request_key(f"http:{token.name}") or f"http:{token.name}:{uuid4().hex}",
+            token.name,
+            reason,
+            request_digest(),
+            "maintain" in token.scopes,
         )
 
     def reader(self) -> tuple[str, bool]:
@@ -145,17 +149,17 @@ def keep_apart(response: Response) -> None:
     response.vary.add("Authorization")
 
 
-def _key(name: str) -> str:
-    """Return the key of a change: the client's Idempotency-Key, or a fresh one."""
+def request_key(client: str) -> str:
+    """Return the key that a client gives its request, empty for none; 400 for a malformed one."""
     key = request.headers.get(_HEADER)
     if key is None:
-        key = uuid4().hex
-    elif not _KEY.fullmatch(key):
+        return ""
+    if not _KEY.fullmatch(key):
         raise BadRequest(f"{_HEADER} is 1 to 200 printable ASCII characters without a space")
-    return f"http:{name}:{key}"
+    return f"{client}:{key}"
 
 
-def _digest() -> str:
+def request_digest() -> str:
     """Return the SHA-256 of a request under an idempotency key; else an empty text.
 
     Of a form with files their types and contents count, not the boundary, which is random.

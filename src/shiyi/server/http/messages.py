@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from flask import Response, current_app, request
@@ -66,6 +66,14 @@ def json_body() -> object:
         return json.loads(request.get_data())
     except (ValueError, RecursionError) as fault:
         raise UsageError(f"the body is not JSON: {fault}") from fault
+
+
+def json_object() -> dict[str, Any]:
+    """Return the JSON object of the body; raise 415 or UsageError where there is none."""
+    body = json_body()
+    if not isinstance(body, dict):
+        raise UsageError("send a JSON object")
+    return body
 
 
 def utf8_body() -> str:

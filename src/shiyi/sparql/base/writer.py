@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final, Self
 
-from shiyi.errors import KnowledgeBaseError, ShiyiError, StaleError, UsageError
+from shiyi.errors import KeyReuseError, KnowledgeBaseError, ShiyiError, StaleError, UsageError
 from shiyi.metrics import LISTENER_FAULTS
 from shiyi.model.iris import graph
 from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
@@ -215,6 +215,15 @@ class Writer:
                 self._apply(record)
             self._finish_earlier()
             return record.sequence
+
+    def record_of(self, key: str, request: str) -> Record | None:
+        """Return the record of a key, None before; KeyReuseError where another request made it."""
+        if (number := self.journal.find(key)) is None:
+            return None
+        record = next(self.journal.records(after=number - 1))
+        if record.request and record.request != request:
+            raise KeyReuseError(record.when)
+        return record
 
     def undo(self, sequence: int, *, who: str, why: str) -> int:
         """Undo journal record ``sequence`` by a new record, and return its number.

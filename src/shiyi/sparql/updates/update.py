@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shiyi.errors import KeyReuseError, KnowledgeBaseError, QueryError, QueryLimitError, RightsError
+from shiyi.errors import KnowledgeBaseError, QueryError, QueryLimitError, RightsError
 from shiyi.model.iris import GRAPH
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
 from shiyi.settings import QuerySettings
@@ -219,8 +219,7 @@ class Updater:
         self, request: dict[str, Any], body: bytes, author: Author, seconds: float
     ) -> Change:
         with self._place(), self._turn, self._kb.writer.turn():
-            if (number := self._kb.writer.journal.find(author.key)) is not None:
-                self._check_same(number, author)
+            if self._kb.writer.record_of(author.key, author.request):
                 return Change(0, 0)  # done before
             try:
                 header, patch = self._compute(request, body, seconds)
@@ -244,15 +243,6 @@ class Updater:
             yield
         finally:
             self._places.release()
-
-    def _check_same(self, number: int, author: Author) -> None:
-        """Raise KeyReuseError where the change of that number was asked for in other words."""
-        record = next(self._kb.writer.journal.records(after=number - 1))
-        if record.request and author.request != record.request:
-            raise KeyReuseError(
-                f"this idempotency key was used for another request at {record.when}; "
-                "nothing was written, so send the change under a new key"
-            )
 
     def _compute(
         self, request: dict[str, Any], body: bytes, seconds: float
