@@ -7,6 +7,7 @@ import pytest
 
 from shiyi.curation.accounts import Right, Role, may
 from shiyi.server.curating.session import right_of
+from shiyi.server.http.access import FAILURES
 from tests.support.sites import Desks, open_desks
 
 # every route below /curate, and the right it needs
@@ -220,8 +221,11 @@ def test_a_token_opens_what_its_scope_and_person_allow(
     desks: Desks, token: str, most: Role | None
 ) -> None:
     headers = {"Authorization": f"Bearer {desks.tokens[token]}"}
-    place = list(desks.tokens).index(token)  # guessing from one address is slow
-    from_there = {"REMOTE_ADDR": f"192.0.2.{place}"}
+    from_there = {"REMOTE_ADDR": "192.0.2.1"}  # a stranger guesses there
+    guess = {"Authorization": "Bearer guess"}
+    for _ in range(FAILURES):
+        asked(desks, "GET /curate/queue", headers=guess, environ_base=from_there)
+    assert asked(desks, "GET /curate/queue", headers=guess, environ_base=from_there) == 429
     for route, name in RIGHTS.items():
         status = asked(desks, route, headers=headers, environ_base=from_there)
         if most is None:

@@ -250,10 +250,10 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
 
 def _same_person(lockout: Lockout, mine: Person) -> None:
     """Ask for the password again before what a borrowed browser must not do."""
-    address = request.remote_addr or ""
-    lockout.check(mine.name, address)
+    address, proof = request.remote_addr or "", "session"
+    lockout.check(mine.name, address, proof)
     if mine.hashed and not matches(mine.hashed, request.form.get("password", "")[:LONGEST]):
-        lockout.wrong(mine.name, address)
+        lockout.wrong(mine.name, address, proof)
         raise UsageError(catalogue()("curate.wrong_password"))
 
 

@@ -10,13 +10,12 @@ from urllib.parse import quote
 from flask import Flask, Request, Response, g, json, redirect, request, session
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
 from typing_extensions import override
-from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, Unauthorized
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import LEAST, Person, Right, Role, may
 from shiyi.curation.desks.uploads import LARGEST
-from shiyi.server.http.access import FAILURES, SECONDS, Throttle, client_network
+from shiyi.server.http.access import SECONDS, Throttle, known_token
 from shiyi.server.i18n import catalogue
 from shiyi.server.site import tokens
 from shiyi.server.site.curation import Curation
@@ -165,13 +164,7 @@ def _by_token(
     text: str, curation: Curation, tokens: Tokens | None, failures: Throttle
 ) -> Person | None:
     """Return the person a token of scope ``review`` stands for, with a curator's rights at most."""
-    network = client_network(request.remote_addr)
-    failures.check(network, FAILURES)
-    token = tokens.find(text) if tokens and text else None
-    if token is None:
-        failures.add(network)
-        challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
-        raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
+    token = known_token(text, tokens, failures)
     if "review" not in token.scopes:
         raise Forbidden(f"token {token.name} does not have the scope review")
     result = curation.people.find(token.person)

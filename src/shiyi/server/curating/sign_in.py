@@ -9,8 +9,8 @@ from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from cachetools import LRUCache
 from flask import Blueprint, redirect, render_template, request, session, url_for
+from itsdangerous import BadSignature, URLSafeSerializer
 from werkzeug.exceptions import Forbidden, NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -25,38 +25,75 @@ from shiyi.settings import CurationSettings
 TRIES: Final = 8  # wrong ones of one account from one network; of a network, eight times as many
 ACCOUNT_TRIES: Final = 100  # wrong ones of one account from all networks
 MINUTES: Final = 15  # until another try is allowed
-_REMEMBERED: Final = 20_000
 
 
 class Lockout:
     """Counts wrong tries by account and network, by network, and by account.
 
-    The count of an account over all networks does not bind those it signed in from before, so
-    that strangers cannot lock a curator out.
+    Those with a proof (a device that the account signed in on before, a valid one-time code)
+    count by that proof alone, so that strangers behind the same address lock no curator out.
     """
 
     def __init__(self) -> None:
         self._wrong = Throttle(MINUTES * 60, f"too many wrong tries; wait {MINUTES} minutes")
-        self._signed_in: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
 
-    def check(self, name: str, address: str) -> None:
-        """Raise 429 while the account or the network is locked out, whatever the password."""
-        network = client_network(address)
-        self._wrong.check((name, network), TRIES)
-        self._wrong.check(("", network), 8 * TRIES)
-        if (name, network) not in self._signed_in:
-            self._wrong.check((name, ""), ACCOUNT_TRIES)
+    def check(self, name: str, address: str, proof: str = "") -> None:
+        """Raise 429 after too many wrong tries, whatever the password."""
+        for key, limit in _counted(name, address, proof).items():
+            self._wrong.check(key, limit)
 
-    def wrong(self, name: str, address: str) -> None:
+    def wrong(self, name: str, address: str, proof: str = "") -> None:
         """Count one wrong try."""
-        network = client_network(address)
-        self._wrong.add((name, network), ("", network), (name, ""))
+        self._wrong.add(*_counted(name, address, proof))
 
-    def right(self, name: str, address: str) -> None:
-        """Note the network of an account that signed in, and forget its wrong tries from there."""
-        key = name, client_network(address)
-        self._wrong.forget(key)
-        self._signed_in[key] = True
+    def right(self, name: str, address: str, proof: str = "") -> None:
+        """Forget the wrong tries of that account from there."""
+        self._wrong.forget(next(iter(_counted(name, address, proof))))
+
+
+def _counted(name: str, address: str, proof: str) -> dict[tuple[str, ...], int]:
+    """Return what a wrong try counts for, and how many each may have."""
+    if proof:
+        return {("proof", name, proof): TRIES}
+    network = client_network(address)
+    return {(name, network): TRIES, ("", network): 8 * TRIES, (name, ""): ACCOUNT_TRIES}
+
+
+class Devices:
+    """Signed cookies that name the accounts which signed in on a device (OWASP: device cookies).
+
+    They open nothing: they only count the tries on a device apart from those of its network.
+    """
+
+    _COOKIE: Final = "shiyi_device"
+    _ACCOUNTS: Final = 8  # of one device
+    _SECONDS: Final = 366 * 86_400
+
+    def __init__(self, secret: bytes) -> None:
+        self._signer = URLSafeSerializer(secret, salt="device")
+
+    def known(self) -> dict[str, str]:
+        """Return the accounts of the device that sent the request, each with a random word."""
+        try:
+            return dict(self._signer.loads(request.cookies.get(self._COOKIE, "")))
+        except BadSignature:
+            return {}
+
+    def note(self, response: BaseResponse, name: str) -> BaseResponse:
+        """Leave a cookie that names one more account."""
+        found = self.known()
+        found = {name: found.pop(name, "") or secrets.token_urlsafe(16)} | found
+        value = str(self._signer.dumps(dict(list(found.items())[: self._ACCOUNTS])))
+        response.set_cookie(
+            self._COOKIE,
+            value,
+            self._SECONDS,
+            path=PREFIX,
+            secure=request.is_secure,
+            httponly=True,
+            samesite="Strict",
+        )
+        return response
 
 
 def sign_in_routes(
@@ -68,7 +105,7 @@ def sign_in_routes(
     Signing out ends every session of the account, since sessions are not stored on the server.
     """
     routes = Blueprint("sign_in", __name__, url_prefix=PREFIX)
-    people, audit = curation.people, curation.audit
+    people, audit, devices = curation.people, curation.audit, Devices(curation.secret)
 
     @routes.get("")
     @needs(Right.OPEN)
@@ -89,14 +126,15 @@ def sign_in_routes(
     @needs(Right.OPEN)
     def sign_in() -> str | BaseResponse | tuple[str, int]:
         name, address = request.form.get("name", "").strip()[:60], request.remote_addr or ""
-        lockout.check(name, address)
         result = people.find(name)
+        proof = devices.known().get(name, "") or ("code" if _code_step(result) else "")
+        lockout.check(name, address, proof)
         if result and _proved(result, people):
-            lockout.right(name, address)
+            lockout.right(name, address, proof)
             audit.note("signed in", result.name, address=address)
             begin(result)
-            return redirect(wanted())
-        lockout.wrong(name, address)
+            return devices.note(redirect(wanted()), name)
+        lockout.wrong(name, address, proof)
         audit.note("sign-in refused", name, address=address)
         page = render_template(
             "curate/sign_in.html",
@@ -128,8 +166,16 @@ def _proved(result: Person | None, people: People) -> bool:
         return False
     if not known.secret:
         return True
-    step = code_step(known.secret, request.form.get("code", ""), datetime.now(UTC))
+    step = _code_step(known)
     return step is not None and people.use_code(known.name, step)
+
+
+def _code_step(person: Person | None) -> int | None:
+    """Return the half minute of the one-time code that was sent, None for a wrong or used one."""
+    if person is None or not person.secret:
+        return None
+    step = code_step(person.secret, request.form.get("code", ""), datetime.now(UTC))
+    return step if step is not None and step > person.used_code else None
 
 
 def wanted() -> str:

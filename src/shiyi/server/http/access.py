@@ -17,7 +17,7 @@ from werkzeug.exceptions import BadRequest, Forbidden, TooManyRequests, Unauthor
 from werkzeug.exceptions import NotImplemented as Unsupported
 
 from shiyi.server.site.site import Site
-from shiyi.server.site.tokens import WRITING, Token
+from shiyi.server.site.tokens import WRITING, Token, Tokens
 from shiyi.sparql.updates.update import Author, Updater
 
 FAILURES: Final = 20  # wrong tokens from one network
@@ -127,14 +127,21 @@ class Authenticator:
         return f"token {token.name}", not WRITING.isdisjoint(token.scopes)
 
     def _known(self, text: str) -> Token:
-        network = client_network(request.remote_addr)
-        self._failures.check(network, FAILURES)
-        token = self._writing.tokens.find(text) if self._writing else None
-        if token is None:
-            self._failures.add(network)
-            challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
-            raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
+        return known_token(text, self._writing.tokens if self._writing else None, self._failures)
+
+
+def known_token(text: str, tokens: Tokens | None, failures: Throttle) -> Token:
+    """Return the token of a text; 401 for a wrong one, 429 after many of them from one network.
+
+    A right one waits for nobody's wrong ones, since 256 random bits are not guessed.
+    """
+    if token := tokens.find(text) if tokens and text else None:
         return token
+    network = client_network(request.remote_addr)
+    failures.check(network, FAILURES)
+    failures.add(network)
+    challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
+    raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
 
 
 def _bearer() -> str | None:
