@@ -49,13 +49,7 @@ def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> 
     assert any(w.severity == "contraindicated" for w in turn.answer.warnings)
 
 
-@pytest.mark.parametrize(
-    ("question", "reply", "word"),
-    [
-        ("What is good for insomnia?", "no medicines", "medicines"),
-        ("失眠吃什么好？", "没有吃药", "药"),
-    ],
-)
+@from_table
 def test_no_medicines_is_an_answer(runtime: Runtime, question: str, reply: str, word: str) -> None:
     first = converse(runtime, question)
     assert any(word in each for each in first.answer.follow_up)

@@ -243,13 +243,7 @@ def test_a_file_that_cannot_be_validated_is_bad_input(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("language", "first"),
-    [
-        ("en", "Do not combine · major · common knowledge, not verified 1"),
-        ("zh", "不要合用 · 严重 · 行业常识，未核对 1"),
-    ],
-)
+@from_table
 def test_an_answer_begins_with_its_verdict(
     capsys: pytest.CaptureFixture[str], language: str, first: str
 ) -> None:

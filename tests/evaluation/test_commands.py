@@ -12,6 +12,7 @@ from shiyi.cli import main
 from shiyi.evaluation.questions.prescriptions import load_prescriptions
 from shiyi.evaluation.tasks.choice import load_cases, load_choices
 from tests.support.places import SHARED
+from tests.tables import from_table
 
 DATA = SHARED / "data" / "benchmarks"
 QUESTIONS = (
@@ -48,18 +49,7 @@ def test_a_table_says_what_was_left_out(
     assert "accuracy" in output
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["mcq", "none.jsonl"], "does not exist"),
-        (["mcq", "none.jsonl", "--method", "magic"], "magic"),
-        (["guess", "none.jsonl"], "guess"),
-        (["truefalse", "source:nosuch"], "nosuch"),
-        (["mcq", "none.jsonl", "--limit", "0"], "--limit"),
-        (["mcq", "none.jsonl", "--damping", "1.5"], "(0, 1)"),
-        (["recommend", "source:book"], "mcq and truefalse only"),
-    ],
-)
+@from_table
 def test_bad_input_is_one_clear_line(
     kitchen_kb: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
 ) -> None:

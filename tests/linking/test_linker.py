@@ -208,15 +208,7 @@ def test_a_link_says_how_it_was_found(linker: Linker) -> None:
     assert meant.score == 1.0 or meant.justification == SEMANTIC
 
 
-@pytest.mark.parametrize(
-    ("text", "sounds"),
-    [
-        ("久壳能喝什么", ["symptom-cough"]),
-        ("购杞可以泡水吗", ["substance-gouqizi"]),
-        ("喝完豆浆多久可以吃水果", []),  # 久可 sounds like 久咳, of two words of a question
-        ("隔多久可以喝茶", []),
-    ],
-)
+@from_table
 def test_what_sounds_like_a_name_is_one_unless_it_cuts_words_of_a_question(
     linker: Linker, text: str, sounds: list[str]
 ) -> None:

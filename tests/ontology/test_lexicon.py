@@ -8,6 +8,7 @@ from shiyi.artefacts import artefact
 from shiyi.errors import TableError
 from shiyi.ontology import lexicon
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, sentences, word_list
+from tests.tables import from_table
 
 OPTIONAL = {"of-form", "use-verbs"}  # what may stand before or between other words
 
@@ -38,10 +39,7 @@ def test_every_sentence_is_in_both_languages() -> None:
     assert len(sentences()) > 250
 
 
-@pytest.mark.parametrize(
-    "rows",
-    ["a\t甲\tone\na\t乙\ttwo", "a\t甲\t", "a\t甲{x}\tone", "a\t甲"],
-)  # fmt: skip
+@from_table
 def test_faulty_sentences_are_refused(tables: Path, rows: str) -> None:
     (tables / "faulty.tsv").write_text(f"key\tzh\ten\n{rows}\n", "utf-8")
     with pytest.raises(TableError):

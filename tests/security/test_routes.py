@@ -13,6 +13,7 @@ from shiyi.curation.accounts import Role
 from shiyi.server.http.headers import limit_queue
 from shiyi.settings import ServerSettings
 from tests.support.sites import HTML, Desks, open_desks
+from tests.tables import from_table
 
 ELSEWHERE = (
     "//evil.example", "/\\evil.example", "\\\\evil.example", "https://evil.example",
@@ -71,16 +72,7 @@ def test_no_address_sends_anybody_elsewhere(desks: Desks) -> None:
     assert moved > 50
 
 
-@pytest.mark.parametrize(
-    ("url", "host", "root"),
-    [
-        ("", "evil.example", "https://w3id.org/shiyi/"),
-        ("", "8.8.4.4", "https://w3id.org/shiyi/"),
-        ("", "127.0.0.1:8000", "http://127.0.0.1:8000/"),
-        ("https://herbs.example", "evil.example", "https://herbs.example/"),
-        ("https://herbs.example/", "localhost", "https://herbs.example/"),
-    ],
-)
+@from_table
 def test_no_address_is_made_of_a_foreign_host(
     desks: Desks, monkeypatch: pytest.MonkeyPatch, url: str, host: str, root: str
 ) -> None:

@@ -16,6 +16,7 @@ from shiyi.shapes.partitioning import Reach, of_classes, validate_parts
 from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.shapes.test_validation import CASES, PREFIXES
+from tests.tables import from_table
 
 EXAMPLE = "https://example.org/"
 FAR = (
@@ -105,16 +106,7 @@ def test_a_value_without_a_name_is_of_its_classes_too() -> None:
     assert f"{EXAMPLE}b" in found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "sh:path [ sh:inversePath s:hasIngredient ] ; sh:minCount 1",
-        "sh:path ( s:hasNature skos:prefLabel ) ; sh:minCount 1",
-        "sh:path s:hasNature ; sh:node [ sh:property [ sh:path skos:prefLabel ; sh:minCount 1 ] ]",
-        "sh:path s:hasNature ; sh:not [ sh:class s:Flavour ]",
-        "sh:path rdf:type ; sh:maxCount 1",
-    ],
-)
+@from_table
 def test_a_shape_that_looks_further_is_checked_over_everything(text: str) -> None:
     shapes = Graph().parse(data=FAR.replace("{said}", text))
     quads = list(

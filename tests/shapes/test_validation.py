@@ -7,6 +7,7 @@ from rdflib.term import Node
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.shapes.validation import shape_names, shapes_graph, validate
+from tests.tables import from_table
 
 S = Namespace("https://w3id.org/shiyi/vocab#")
 PREFIXES = """
@@ -180,15 +181,7 @@ def test_every_message_is_there_in_both_languages_with_a_severity(name: str) -> 
         assert shapes.value(each, SH.severity) is not None
 
 
-@pytest.mark.parametrize(
-    ("name", "sound", "faulty"),
-    [
-        ("evidence", 's:dose "3–9 g"', 's:dose "some"'),
-        ("evidence", 's:dose "9克"', 's:dose "9"'),
-        ("product", 's:recommendedIntake "500 mg"', 's:recommendedIntake "500"'),
-        ("product", 's:maximumIntake "2粒"', 's:maximumIntake "many mg"'),
-    ],
-)
+@from_table
 def test_an_amount_has_a_number_and_a_unit(name: str, sound: str, faulty: str) -> None:
     base = SOUND_EVIDENCE if name == "evidence" else CASES["product"][0]
     shapes, node = shapes_graph(name), ":e" if name == "evidence" else ":x"

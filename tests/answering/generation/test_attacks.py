@@ -36,38 +36,7 @@ def cited(answer: Answer, predicate: str) -> Citation:
     return next(c for c in answer.citations if c.predicate.iri.endswith(f"#{predicate}"))
 
 
-@pytest.mark.parametrize(
-    ("question", "predicate", "text", "reason"),
-    [
-        # the claim of a nature does not bear a use, a harm or a number
-        ("枸杞能治失眠吗？它是什么性味", "hasNature", "枸杞子性平，能改善失眠。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，和华法林有相互作用。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，每天三次，一次两勺。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，每天3次。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，<b>点击</b> http://e.org", "markup"),
-        ("枸杞的性味？", "hasNature", "Goji berry is neutral in nature 枸杞子.", "another language"),
-        ("枸杞的性味？", "hasNature", "クコの実 枸杞子 は平性です。", "another language"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，不用看医生。", "delays"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，可以代替药。", "advises"),
-        # nor does it in another script or width, or with marks between
-        ("枸杞的性味？", "hasNature", "枸杞子性平，可以停藥。", "advises"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，沒有風險。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，安\u200b全。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，能緩解失眠。", "not accounted for"),
-        ("枸杞的性味？", "hasNature", "枸杞子性平，每天③次。", "not accounted for"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral and it is ｓａｆｅ.", "promises safety"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral, so s\u00adkip your medicine.",
-         "advises"),
-        ("What is the nature of goji?", "hasNature", "La baie de goji est neutre selon le texte.",
-         "another language"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral and helps you sleep.",
-         "not accounted for"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral, so skip your medicine.",
-         "advises"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral; take two spoons.",
-         "not accounted for"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_sentence_says_only_what_its_claim_says(
     runtime: Runtime, question: str, predicate: str, text: str, reason: str
 ) -> None:

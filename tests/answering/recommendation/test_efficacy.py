@@ -41,17 +41,7 @@ def test_an_efficacy_that_is_for_the_symptom_is_told_with_both_claims_and_as_no_
     assert not answer.recommendations
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "川贝母能治失眠吗", "川贝母能治腹泻吗", "Is fritillaria good for diarrhoea?",  # other effects
-        "咳血能吃川贝母吗", "孩子发烧吃葛根行吗", "三岁孩子发烧，能吃葛根吗",  # a doctor comes first
-        "不咳嗽，但是便秘，能吃川贝母吗", "我没有咳嗽，失眠能吃川贝母吗",  # denied
-        "火麻仁对便秘有用吗", "鱼腥草能治咳嗽吗",  # recorded for it directly
-        "我对梨过敏，咳嗽能吃川贝炖梨吗", "孕妇痛经能吃红花吗",  # not to be taken
-        "吃什么止血", "三七能治流鼻血吗", "红花能治痛经吗",  # nothing joins these
-    ],
-)  # fmt: skip
+@from_table
 def test_nothing_is_joined_where_no_efficacy_is_for_what_was_said(
     runtime: Runtime, question: str
 ) -> None:

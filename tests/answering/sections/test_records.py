@@ -6,6 +6,7 @@ import random
 import pytest
 
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
+from tests.tables import from_table
 
 FORMS = {"zh": "{}和{}有什么关系？", "en": "How are {} and {} related?"}
 
@@ -24,15 +25,7 @@ def test_recorded_pairs_are_seldom_not_on_record(runtime: Runtime, language: str
     assert kinds.count("not_on_record") <= 0.05 * len(kinds)
 
 
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("姜汁牛奶里有生姜吗", "record"),
-        ("How are ginger milk and fresh ginger related?", "record"),
-        ("橙子含叶酸吗", "record"),
-        ("姜汁牛奶能和生姜一起吃吗", "not_on_record"),  # what is in it permits nothing
-    ],
-)
+@from_table
 def test_what_is_in_a_thing_is_told_and_permits_nothing(
     runtime: Runtime, question: str, kind: str
 ) -> None:
@@ -44,17 +37,7 @@ def test_what_is_in_a_thing_is_told_and_permits_nothing(
     assert bool(joined) == (kind == "record")
 
 
-@pytest.mark.parametrize(
-    ("question", "unknown"),
-    [
-        ("Is blorptide good for sleep?", True),
-        ("Does blorptide help with sleep?", True),
-        ("布洛普肽对失眠有效吗？", True),
-        ("Is lotus seed good for sleep?", False),
-        ("Is there anything good for sleep?", False),
-        ("我妈七十五了大便干好几天才一次给她吃什么能通一通", False),  # words left over are no thing
-    ],
-)
+@from_table
 def test_no_advice_answers_a_question_about_an_unknown_thing(
     runtime: Runtime, question: str, unknown: bool
 ) -> None:

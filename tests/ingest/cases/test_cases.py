@@ -240,10 +240,7 @@ def test_a_model_reads_words_reasoning_and_class_and_invents_none(
     assert desk.forget(report)["cases"] == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [("e.json", "[1]", "no object"), ("e.json", "{", "not JSON"), ("e.docx", "", ".json"), ("e.json", '"x"', "neither")],
-)  # fmt: skip
+@from_table
 def test_a_file_of_no_cases_is_refused_without_its_name(
     tmp_path: Path, name: str, content: str, message: str
 ) -> None:

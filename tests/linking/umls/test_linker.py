@@ -14,6 +14,7 @@ from shiyi.linking.umls.sources import (
     open_names,
     retired_cuis,
 )
+from tests.tables import from_table
 
 T = frozenset
 NAMES = [
@@ -80,43 +81,7 @@ def cui(linker: UmlsLinker, mention: str, kind: str = "") -> str:
     return match.cui if match else ""
 
 
-@pytest.mark.parametrize(
-    ("mention", "right"),
-    [
-        ("Blood pressure-lowering drugs", "C0003364"),
-        ("drugs", ""),
-        ("Selenium", "C0036581"),
-        ("Poria cocos", ""),
-        ("Lotus", ""),
-        ("Nelumbo nucifera", "C0973447"),
-        ("Agaricus blazei", ""),
-        ("Probiotics", "C0525033"),
-        ("Andrographis", ""),
-        ("American ginseng", "C1011522"),
-        ("Reishi", ""),
-        ("Chaga", ""),
-        ("Acai", ""),
-        ("Acai berry", ""),
-        ("inositol", "C0021547"),
-        ("Digestive enzymes", "C0544420"),
-        ("levothyroxine", "C0040165"),
-        ("lisinopril", "C0065374"),
-        ("losartan", "C0126174"),
-        ("simvastatin", "C0074554"),
-        ("metformin", "C0025598"),
-        ("diabetes", "C0011849"),
-        ("cataract", "C0086543"),
-        ("Vitamin D", ""),
-        ("Mood Enhancer", ""),
-        ("Monamine oxdiase inhibitors", ""),
-        ("Antihypertensive and Hypoglycemic drugs", ""),
-        ("Ginkgo biloba", "C0330206"),
-        ("Ginkgo biloba extract", "C0772125"),
-        ("Melatonin", ""),  # two CUIs as good as each other: a curator decides
-        ("", ""),
-        ("🙂", ""),
-    ],
-)
+@from_table
 def test_a_mapping_known_to_go_wrong_goes_right_or_is_left_out(
     umls: UmlsLinker, mention: str, right: str
 ) -> None:

@@ -87,9 +87,6 @@ def test_a_preview_may_be_framed_and_no_other_page(client: FlaskClient) -> None:
     assert client.get(f"{PATH}/preview?id=../x").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "form",
-    [{"queries": "{"}, {"queries": "[]"}, {"queries": '{"q": {"query": 3}}'}, {"extend": "7"}, {}],
-)
+@from_table
 def test_what_is_malformed_is_400(client: FlaskClient, form: dict[str, str]) -> None:
     assert client.post(PATH, data=form).status_code == 400

@@ -32,6 +32,7 @@ from shiyi.server.views.reader import MOST, Reader, Statement
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from tests.support.sites import GOJI, INTERACTION, WARFARIN, YIN, open_test_site, quads
+from tests.tables import from_table
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +107,7 @@ def test_a_page_larger_than_the_cache_is_sent_all_the_same(site: Site) -> None:
     assert page(cache, "/a", "second") == "second"
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/page/substance-goji", "/browse", "/vocab", "/api/complete?q=go", "/data/substance-goji.ttl"],
-)
+@from_table
 def test_a_client_with_the_current_etag_gets_304(site: Site, path: str) -> None:
     client = create_app(site).test_client()
     first, second = (client.get(path) for _ in range(2))

@@ -40,6 +40,7 @@ from shiyi.verification import rows as packed
 from shiyi.verification.corpora import Registry, catalogue, text_digest
 from shiyi.verification.pointers import open_words
 from shiyi.verification.rows import unpack
+from tests.tables import from_table
 
 GINGER = "/timeline/substance-shengjiang"
 COLLECTION = Source("a-collection", "集", "A collection", Tier.CLASSIC)
@@ -66,10 +67,7 @@ def titles(client: FlaskClient, query: str = "") -> list[str]:
     return [row["title"] for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("query", "book"),
-    [("&dynasty=明", "本草纲目"), ("&school=yishui", "汤液本草"), ("&genre=diet", "饮膳正要")],
-)
+@from_table
 def test_each_filter_changes_what_is_listed(client: FlaskClient, query: str, book: str) -> None:
     every, left = titles(client), titles(client, query)
     assert book in left

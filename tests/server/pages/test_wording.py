@@ -21,6 +21,7 @@ from shiyi.server.app import create_app
 from shiyi.server.i18n import LANGUAGES, Catalogue, fault_text
 from tests.support.places import ROOT
 from tests.support.sites import open_test_site
+from tests.tables import from_table
 
 ENDPOINTS = {"api.answer_json", "sparql.sparql"}
 SERVER = artefact("server")
@@ -253,17 +254,7 @@ def test_values_of_a_fault_stay_in_its_chinese(fault: Exception, chinese: str) -
     assert fault_text(str(fault), "en") == str(fault)
 
 
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("/compare?ids=nothing-at-all", "ids 中的"),
-        ("/timeline/nothing", "没有关于"),
-        ("/docs/nothing", "文档没有这一页"),
-        ("/releases/1.0.0/", "没有版本"),
-        ("/page/substance-nothing", "没有关于"),
-        ("/sparql?query=", "查询"),
-    ],
-)
+@from_table
 def test_chinese_page_of_a_fault_is_chinese(client: FlaskClient, path: str, words: str) -> None:
     mark = "&" if "?" in path else "?"
     page = client.get(f"{path}{mark}lang=zh", headers={"Accept": "text/html"}).text

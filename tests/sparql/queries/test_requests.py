@@ -3,6 +3,7 @@ from pyoxigraph import QuerySolutions, Store
 
 from shiyi.errors import QueryError, TooLargeError
 from shiyi.sparql.queries.requests import MAX_DEPTH, check_query, correlated
+from tests.tables import from_table
 
 SERVICE = [
     "SELECT * { SERVICE <http://e.org/> { ?s ?p ?o } }",
@@ -51,10 +52,7 @@ def test_words_in_texts_iris_names_and_comments_are_no_offence(text: str) -> Non
     check_query(text, 10_000)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["INSERT DATA { <a:a> <a:b> <a:c> }", "PREFIX e: <http://e/> #\n drop all", "LOAD <x:y>"],
-)
+@from_table
 def test_an_update_is_named_as_one(text: str) -> None:
     with pytest.raises(QueryError, match="update"):
         check_query(text, 10_000)

@@ -17,6 +17,7 @@ from shiyi.sparql.base.knowledge_base import check_reading
 from shiyi.sparql.remote.store import RemoteStore
 from tests.contracts import A
 from tests.support.remote_servers import FAST, free_port
+from tests.tables import from_table
 
 
 def opened(address: str, remote: RemoteSettings = FAST) -> None:
@@ -136,17 +137,7 @@ def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
         RemoteStore("http://127.0.0.1/", replace(FAST, profile="rdf10"))
 
 
-@pytest.mark.parametrize(
-    "term",
-    [
-        {"type": "uri", "value": "http://x.org/> } ; DROP ALL #"},
-        {"type": "uri", "value": "a b"},
-        {"type": "literal", "value": "x", "xml:lang": "no language at all"},
-        {"type": "bnode", "value": "-"},
-        {"type": "literal", "value": "x", "datatype": "> {"},
-        {"type": "else", "value": "x"},
-    ],
-)
+@from_table
 def test_what_is_no_term_is_never_taken_for_one(term: dict[str, str]) -> None:
     values = {"head": {"vars": ["s", "g"]}, "results": {"bindings": [{"s": term, "g": term}]}}
     with answering(200, JSON, json.dumps(values).encode()) as (address, _):

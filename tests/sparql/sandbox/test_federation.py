@@ -20,6 +20,7 @@ from shiyi.sparql.sandbox.pool import ROWS, QueryPool
 from shiyi.sparql.sandbox.pool import solutions as read_answer
 from tests.support.places import ROOT
 from tests.support.sites import endpoint
+from tests.tables import from_table
 
 NOBODY = "http://127.0.0.1:9/sparql"
 REIFIES = "http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies"
@@ -158,20 +159,7 @@ def test_a_service_names_nothing_but_variables(name: str) -> None:
         read_answer("http://x.org/", json.dumps(body).encode())
 
 
-@pytest.mark.parametrize(
-    "term",
-    [
-        {"type": "uri", "value": "a:b> } DROP ALL # <c:d"},
-        {"type": "uri", "value": 1},
-        {"type": "literal"},
-        {"type": "literal", "value": "a", "xml:lang": 'en" . } #'},
-        "text",
-        None,
-        {"type": "other", "value": "a"},
-        {"type": "literal", "value": "a", "datatype": "a:b> } #"},
-        {"type": "triple", "value": {"subject": 1}},
-    ],
-)
+@from_table
 def test_a_service_answers_with_nothing_but_terms(term: object) -> None:
     body = {"head": {"vars": ["o"]}, "results": {"bindings": [{"o": term}]}}
     with pytest.raises(OutsideError):

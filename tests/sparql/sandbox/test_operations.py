@@ -8,6 +8,7 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 from shiyi.sparql.queries.requests import bare_text
 from shiyi.sparql.sandbox.effects import apply_request
 from shiyi.sparql.sandbox.operations import NotSplitError, operations
+from tests.tables import from_table
 
 DATA = """
 <urn:a> <urn:p> 1, 2, "x"@zh . <urn:b> <urn:p> 2 ; <urn:q> <urn:a>, true, 1.50 .
@@ -173,10 +174,7 @@ def test_many_quads_go_also_with_blank_nodes_in_triple_terms() -> None:
     assert (len(own), patch.count(b"\n")) == (0, 122)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["DROP ALL", "MOVE DEFAULT TO <urn:h>", "COPY <urn:g> TO DEFAULT", "DELETE WHERE { ?s ?p ?o }"],
-)
+@from_table
 def test_what_a_writer_may_not_change_is_refused_before_it_is_computed(text: str) -> None:
     own = Store()
     own.update(f"INSERT DATA {{ {DATA} }}")
