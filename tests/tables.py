@@ -1,17 +1,20 @@
 """Cases of parametrized tests, in tables that are readable without Python.
 
-``tests/data/cases/PACKAGE.tsv`` has a section for each test: a line ``# test_name``, the names of
-the columns, and a row for each case. A name may have a type after a colon; without one a cell is
-text. Items of a ``set``, ``list`` or ``tuple`` are separated by ``|``.
+``tests/data/cases/PACKAGE.tsv``, or ``other.tsv`` for a package of few tables, has a section for
+each test: a line ``# test_name``, the names of the columns, and a row for each case. A name may
+have a type after a colon; without one a cell is text. Items of a ``set``, ``list`` or ``tuple``
+are separated by ``|``. A section of another name is data of several tests, read by :func:`cases`.
 """
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
 import pytest
 
+from shiyi import errors
 from tests.support.places import DATA
 
 CASES: Final = DATA / "cases"
@@ -24,6 +27,8 @@ def _items(cell: str) -> list[str]:
 _TYPES: Final[dict[str, Callable[[str], Any]]] = {
     "": str,
     "bool": {"yes": True, "no": False}.__getitem__,
+    "bytes": str.encode,
+    "error": lambda cell: getattr(errors, cell),
     "int": int,
     "json": json.loads,
     "list": _items,
@@ -34,19 +39,26 @@ _TYPES: Final[dict[str, Callable[[str], Any]]] = {
 
 @cache
 def sections(package: str) -> dict[str, tuple[list[str], list[list[Any]]]]:
-    """Return the columns and rows of every test of a package."""
+    """Return the columns and rows of every section of a package."""
     found = dict[str, tuple[list[str], list[list[Any]]]]()
-    for section in (CASES / f"{package}.tsv").read_text("utf-8").split("# test_")[1:]:
+    path = CASES / f"{package}.tsv"
+    text = (path if path.exists() else CASES / "other.tsv").read_text("utf-8")
+    for section in re.split(r"^# (?=\w+$)", text, flags=re.MULTILINE)[1:]:
         name, head, *lines = section.strip("\n").split("\n")
         columns = [column.partition(":")[::2] for column in head.split("\t")]
         rows = [
             [_TYPES[kind](cell) for (_, kind), cell in zip(columns, line.split("\t"), strict=True)]
             for line in lines
         ]
-        assert rows, f"test_{name} has no cases"
-        assert f"test_{name}" not in found, f"test_{name} has two sections"
-        found[f"test_{name}"] = [column for column, _ in columns], rows
+        assert rows, f"{name} has no cases"
+        assert name not in found, f"{name} has two sections"
+        found[name] = [column for column, _ in columns], rows
     return found
+
+
+def cases(package: str, name: str) -> list[list[Any]]:
+    """Return the rows of a section that several tests read."""
+    return sections(package)[name][1]
 
 
 def from_table(function: Callable[..., None]) -> Callable[..., None]:

@@ -25,6 +25,8 @@ TESTS = ROOT / "tests"
 MAX_ENTRIES = 12
 MAX_LINES = 600
 MIN_MEDIAN = 150
+MAX_SOURCE = 83_300  # lines of the package
+MAX_TESTS = 40_000  # lines of Python; cases are in tables
 SINGLE_IMPORTERS = 0.2  # share that one other module alone imports, packages counted too
 LONG_LINES = 375  # of tests, bench and docs; ruff refuses those of the package (E501)
 SKIPPED_FORMATS = 0  # markers on anything but a table of data
@@ -242,14 +244,18 @@ def test_skipped_formats_are_found(tmp_path: Path, source: str, expected: list[i
     assert list(skipped_formats(path)) == expected
 
 
-def test_every_table_of_cases_has_its_test() -> None:
-    tests = {
-        name
-        for path in TESTS.rglob("test_*.py")
-        for name in re.findall(
-            r"^@from_table\ndef (test_\w+)", path.read_text("utf-8"), re.MULTILINE
-        )
-    }
+def test_every_table_of_cases_is_read() -> None:
+    decorated = re.compile(r"^@from_table\ndef (test_\w+)", re.MULTILINE)
+    named = re.compile(r"cases\(\s*\"\w+\", \"(\w+)\"")
+    texts = [path.read_text("utf-8") for path in TESTS.rglob("*.py")]
+    tests = [name for text in texts for name in decorated.findall(text)]
+    shared = {name for text in texts for name in named.findall(text)}
     tables = [name for path in CASES.glob("*.tsv") for name in sections(path.stem)]
-    assert len(tables) > 100
-    assert sorted(tests) == sorted(tables)
+    assert len(tables) > 150
+    assert sorted(tests) == sorted(name for name in tables if name.startswith("test_"))
+    assert shared == {name for name in tables if not name.startswith("test_")}
+
+
+def test_code_grows_no_more() -> None:
+    for root, most in ((PACKAGE, MAX_SOURCE), (TESTS, MAX_TESTS)):
+        assert sum(lines(path) for path in root.rglob("*.py")) <= most, root

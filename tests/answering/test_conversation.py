@@ -178,11 +178,7 @@ def test_the_api_takes_earlier_questions_in_the_place_of_a_context(client: Flask
     assert "nature cold" in reply["answer"]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"context": 7}, {"context": "{"}, {"history": "x"}, {"history": [1]}, {"history": ["x"] * 9},
-     {"context": {"questions": ["x"]}, "history": ["y"]}],
-)  # fmt: skip
+@from_table
 def test_a_malformed_context_is_a_clear_400(client: FlaskClient, more: dict[str, object]) -> None:
     reply = client.post("/api/ask", json={"question": "枸杞的性味？"} | more)
     assert reply.status_code == 400

@@ -29,11 +29,6 @@ def test_the_relation_asked_for_is_told_first(
     assert "[1]" in first
 
 
-def test_a_piece_of_a_relations_name_is_no_thing(runtime: Runtime) -> None:
-    answer = ask(runtime, "金银花的活性成分是什么？")
-    assert "活性炭" not in answer.text
-
-
 def test_a_concept_that_is_the_whole_name_stays(runtime: Runtime) -> None:
     assert named_in("活性炭能解毒吗？") == ()
     assert "活性炭" in ask(runtime, "活性炭是什么？").text
@@ -209,19 +204,7 @@ def cited(runtime: Runtime, question: str) -> set[str]:
     return {c.claim for c in ask(runtime, question).citations}
 
 
-@pytest.mark.parametrize(
-    ("zh", "en"),
-    [
-        (MUNG_ZH, MUNG_EN),
-        ("失眠吃什么好？", "What should I eat for insomnia?"),
-        ("吃华法林能吃枸杞子吗？", "Can I eat goji berry with warfarin?"),
-        ("绿豆的药性是什么？", "What is the nature of mung bean?"),
-        (
-            "胃不适、喜温，夏季喝什么饮品好？",
-            "upset stomach, better with warmth: which summer drinks?",
-        ),
-    ],
-)
+@from_table
 def test_texts_of_both_languages_are_cited_in_both(
     kitchen_runtime: Runtime, zh: str, en: str
 ) -> None:

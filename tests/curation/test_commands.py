@@ -10,6 +10,7 @@ import pytest
 from shiyi.cli import main
 from shiyi.curation.accounts import People, matches
 from tests.support.bases import COLD, INTERACTION, RELIEF, SWEETNESS, build
+from tests.tables import from_table
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
 
@@ -83,20 +84,7 @@ def test_only_an_editor_takes_back_what_another_did(run: Any) -> None:
     run("review", "undo", str(made["number"]), "--as", "wang")
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("accept", "nothing", "--as", "li"), "no claim"),
-        (("accept", "claim/<>", "--as", "li"), "no IRI"),
-        (("accept", RELIEF.iri.value, "--as", "guest"), "curator"),
-        (("accept", RELIEF.iri.value, "--as", "nobody"), "no account"),
-        (("accept", RELIEF.iri.value, "--as", "li", "--agreement", "7"), "[-1, 1]"),
-        (("undo", "9999", "--as", "li"), "no change"),
-        (("queue", "--status", "lovely"), "not among"),
-        (("edit", RELIEF.iri.value, "colour=red", "--as", "li", "--reason", "x"), "an edit sets"),
-    ],
-    ids=str,
-)  # fmt: skip
+@from_table
 def test_what_cannot_be_is_refused_with_one_clear_line(
     run: Any, words: tuple[str, ...], says: str
 ) -> None:

@@ -211,61 +211,12 @@ def test_very_many_texts_are_read_as_one_is(dictionary: Dictionary, index: Label
         assert hasty.find(folded) == dictionary.find(folded)
 
 
-NAMED = {
-    "substance-hibiscus": ("hibiscus", "玫瑰茄", "洛神花", "roselle"),
-    "substance-durian": ("durian", "榴莲"),
-    "substance-avocado": ("avocado", "牛油果"),
-    "substance-kale": ("kale", "羽衣甘蓝"),
-    "substance-cheese": ("cheese", "芝士", "aged cheese"),
-    "substance-almond": ("almond", "巴旦木"),
-    "substance-asparagus": ("asparagus", "芦笋"),
-    "substance-anise": ("anise",),
-    "substance-blueberry": ("blueberry", "蓝莓"),
-    "substance-red-wine": ("red wine", "红酒"),
-    "substance-lime": ("lime", "lime juice"),
-    "substance-hotpot": ("火锅", "hot pot"),
-    "substance-cola": ("可乐", "Coca-Cola"),
-    "substance-dog-meat": ("狗肉",),
-    "substance-chengzi": ("orange juice", "橙汁"),
-    "substance-heizhima": ("芝麻", "sesame"),
-    "substance-kuandonghua": ("coltsfoot", "款冬花"),
-    "substance-shihu": ("石斛",),
-    "substance-hamayou": ("雪蛤",),
-    "substance-pepino": ("人参果",),
-    "supplement-cannabidiol": ("CBD oil", "大麻二酚"),
-    "supplement-wormwood": ("wormwood",),
-    "supplement-uva-ursi": ("uva ursi", "bearberry"),
-    "supplement-barberry": ("barberry",),
-    "supplement-thuja": ("thuja",),
-    "supplement-digestive-enzymes": ("酵素",),
-    "dish-herbal-cooling-tea": ("凉茶", "王老吉"),
-    "dish-guilinggao": ("龟苓膏",),
-    "dish-guyuangao": ("固元膏",),
-    "formula-lianhua-qingwen": ("连花清瘟", "莲花清瘟"),
-    "formula-angong-niuhuang-wan": ("安宫牛黄丸",),
-    "formula-niuhuang-jiedu-pian": ("牛黄解毒片",),
-    "formula-suxiao-jiuxin-wan": ("速效救心丸",),
-    "formula-huoxiang-zhengqi-shui": ("藿香正气水",),
-    "formula-xiao-yao-san": ("逍遥丸",),
-    "formula-shuanghuanglian": ("双黄连",),
-    "drug-loratadine": ("氯雷他定", "Claritin"),
-    "drug-febuxostat": ("febuxostat", "非布司他"),
-    "drug-salbutamol": ("albuterol", "沙丁胺醇"),
-    "drug-montelukast": ("montelukast", "Singulair"),
-    "drug-ganmaoling": ("感冒灵", "999感冒灵"),
-    "drug-colchicine": ("秋水仙碱", "colchicine"),
-    "disease-rhinitis": ("鼻炎",),
-    "disease-kidney-failure": ("透析", "dialysis"),
-}
-MENTIONS = [(name, concept) for concept, names in NAMED.items() for name in names]
-
-
 @pytest.fixture(scope="module")
 def linker() -> Linker:
     return of_tables()
 
 
-@pytest.mark.parametrize(("name", "concept"), MENTIONS)
+@from_table
 def test_an_everyday_name_is_known_whole_and_for_sure(
     linker: Linker, name: str, concept: str
 ) -> None:

@@ -23,6 +23,7 @@ from shiyi.model.profile import Profile
 from shiyi.model.rdf import Literal, NamedNode, Triple, decimal
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import RDF, SHIYI
+from tests.tables import from_table
 
 A, P, B = (NamedNode(f"https://example.org/{name}") for name in "apb")
 BOOK = Source("book", "书", "Book", Tier.TEXTBOOK)
@@ -70,13 +71,7 @@ def test_an_accepted_claim_is_asserted_and_reified_by_its_own_iri() -> None:
     assert (claim.iri, SHIYI.confidence, decimal(0.9)) in quads
 
 
-@pytest.mark.parametrize(
-    ("polarity", "status"),
-    [
-        (Polarity.NEGATIVE, Status.ACCEPTED),
-        *((Polarity.POSITIVE, s) for s in Status if s != "accepted"),
-    ],
-)
+@from_table
 def test_what_is_not_accepted_or_is_negated_is_only_mentioned(
     polarity: Polarity, status: Status
 ) -> None:

@@ -5,39 +5,12 @@ import re
 from collections.abc import Iterator
 
 from tests.support.places import ROOT
+from tests.tables import cases
 
 SOURCE = ROOT / "src" / "shiyi"
 
 # where SPARQL is put together from pieces at all, and what those are: a function that is not here fails
-WRITERS = {
-    "answering/generation/text_to_sparql.py": ({"_declared", "_limited"}, "a model's query, for a worker; prefixes and numbers of ours"),
-    "answering/sections/queries.py": ({"_classes", "_pattern", "_whole", "_year", "compile_list", "describe_query"}, "terms of the vocabulary, IRIs that parse, and numbers"),
-    "cli/serve.py": ({""}, "the description of a parameter, for assistants"),
-    "curation/queue.py": ({"Queue._name", "Queue._put", "Queue._where", "Queue.choices", "Queue.page", "Queue.update"}, "tables and columns of ours, for SQLite; every value is bound"),
-    "publishing/void.py": ({"", "Counts.of_endpoint"}, "terms and words of ours"),
-    "publishing/dumps.py": ({"write_parquet"}, "question marks, for SQLite"),
-    "server/site/counts.py": ({""}, "a term of ours"),
-    "server/site/search.py": ({"", "_values"}, "the form of a search; the asker's own variables, IRIs as terms, and numbers"),
-    "answering/knowledge/updates.py": ({""}, "terms of ours"),
-    "server/pages/browse.py": ({""}, "terms of ours"),
-    "server/pages/resources.py": ({"_mark_cut"}, "a term, for a link"),
-    "server/http/warmup.py": ({"_warm_up.query"}, "a number"),
-    "sparql/queries/requests.py": ({"", "_nested"}, "a pattern that finds SERVICE; the triples of the asker's own EXISTS, in another order"),
-    "sparql/sandbox/operations.py": ({""}, "patterns that read updates"),
-    "sparql/store/oxigraph.py": ({"_operations", "_pattern", "_update"}, "terms"),
-    "sparql/queries/paths.py": ({"path_query"}, "terms that are known, and numbers"),
-    "sparql/queries/vocabulary_check.py": ({"patterns_of"}, "a pattern of the asker's own query, only to be parsed"),
-    "sparql/remote/store.py": ({"RemoteStore._learn", "RemoteStore._match_query", "RemoteStore._whole", "RemoteStore.clear", "RemoteStore.graph_names", "RemoteStore.select", "ChangeRequests._removals", "ChangeRequests.within", "_managed", "_test", "RemoteStore._pages"}, "terms, and the setting that names the default graph; a whole query, and numbers; a variable; terms, and that setting"),
-    "server/views/remedies.py": ({"faster", "with_prefixes"}, "the asker's own query, shown back, not run; prefixes of ours"),
-    "publishing/tables.py": ({""}, "terms of ours"),
-    "sparql/remote/pool.py": ({"RemotePool.dump"}, "a term"),
-    "sparql/sandbox/pool.py": ({"Services.inline", "_values"}, "a block of the asker's own query, guarded, for who is allowed; terms that came back"),
-    "sparql/store/visibility.py": ({""}, "a term of ours"),
-    "sparql/sandbox/effects.py": ({"Template.__init__", "_block", "_check", "_remove", "_solutions",
-    "graph_of"},
-    "parts of a checked update, and quads that the engine read; one operation, only to be parsed"),
-    "sparql/sandbox/replies.py": ({"past_limit"}, "what a refusal says"),
-}  # fmt: skip
+WRITERS = {module: set(names) for module, names, _ in cases("security", "query_writers")}
 _SPARQL = re.compile(
     r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE|INSERT|DELETE|WHERE|FILTER|VALUES|OPTIONAL|UNION|BIND|GRAPH|SERVICE|PREFIX"
     r"|LOAD|CLEAR|DROP|CREATE|MOVE|COPY|GROUP BY|ORDER BY|LIMIT|OFFSET)\b|\?[a-z]\w* \?|\{ *\?"
@@ -91,7 +64,7 @@ def test_only_named_functions_put_sparql_together_at_all() -> None:
     for path in sorted(SOURCE.rglob("*.py")):
         for name in writers(ast.parse(path.read_text("utf-8"))):
             found.setdefault(path.relative_to(SOURCE).as_posix(), set()).add(name)
-    assert found == {path: names for path, (names, _) in WRITERS.items()}
+    assert found == WRITERS
 
 
 def test_sparql_put_together_in_any_way_would_be_seen() -> None:

@@ -26,6 +26,7 @@ from shiyi.verification.witnesses import (
     independent,
     select,
 )
+from tests.tables import from_table
 
 GINGER, LIQUOR, SALT = "substance-ginger", "substance-liquor", "substance-salt"
 NAUSEA = "symptom-nausea"
@@ -108,26 +109,7 @@ def test_earliest_and_latest_witness_are_listed() -> None:
     assert len(shown) == 3
 
 
-@pytest.mark.parametrize(
-    ("key", "fewest"),
-    [
-        (WARM, 2),
-        ((GINGER, "hasNature", "nature-cold"), 0),
-        ((GINGER, "hasFlavour", "flavour-pungent"), 2),
-        ((GINGER, "indicatedFor", "symptom-cold"), 2),
-        ((GINGER, "relieves", NAUSEA), 0),
-        ((GINGER, "hasEfficacy", "efficacy-warming"), 3),
-        (("substance-rabbit", "hasEfficacy", "efficacy-warming"), 0),
-        ((SALT, "hasEfficacy", "efficacy-warming"), 0),
-        ((GINGER, "cautionIn", "symptom-fever"), 2),
-        ((LIQUOR, "hasEfficacy", "efficacy-warming"), 0),
-        ((LIQUOR, "cautionIn", NAUSEA), 3),
-        (("herb-aconite", "hasEfficacy", "efficacy-warming"), 0),
-        (("herb-aconite", "contraindicatedIn", "population-pregnant"), 3),
-        (("substance-rabbit", "contraindicatedIn", "population-pregnant"), 0),
-        ((NAUSEA, "hasNature", "nature-warm"), 0),
-    ],
-)
+@from_table
 def test_what_may_enter(admission: Admission, key: Key, fewest: int) -> None:
     assert admission.fewest(key) == fewest
 

@@ -311,19 +311,7 @@ def test_supported_sentences_become_the_answer(
     assert (written.verdict, written.warnings) == (written_answer.verdict, written_answer.warnings)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (f"{FOOD}用于失眠，很安全，没有副作用。", "promises"),
-        (f"{FOOD}用于失眠，可以停药。", "advises to stop"),
-        ("Sour jujube seed congee is recorded for insomnia.", "language"),
-        (f"{FOOD}不用于失眠。", "不"),
-        (f"{FOOD}用于失眠，每天不要超过15克。", "15"),
-        (f"{FOOD}用于失眠，黄芪也是。", "芪"),
-        ("多喝水，注意休息。", "not accounted for"),
-        ("", "empty"),
-    ],
-)
+@from_table
 def test_an_unsupported_sentence_is_dropped_with_its_reason(
     scripted_endpoint: Endpoint, runtime: Runtime, written_answer: Answer, text: str, reason: str
 ) -> None:

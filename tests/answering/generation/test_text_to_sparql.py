@@ -26,6 +26,7 @@ from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.queries.vocabulary_check import VocabularyCheck, patterns_of
 from shiyi.sparql.sandbox.pool import QueryPool
 from tests.support.model_endpoints import KEY, Endpoint, chat, serve_script
+from tests.tables import from_table
 
 QUESTION = "Which foods suit the yang-deficiency constitution?"
 GOOD = (
@@ -89,24 +90,7 @@ def test_a_good_query_runs_and_is_shown_before_and_after(
     assert KEY not in prompt
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (BACKWARDS, "write id:constitution-yang-deficiency shiyi:suitableFood ?food"),
-        ("SELECT * { ?x a shiyi:Foood }", "shiyi:Foood is no class of the vocabulary; near it"),
-        ("SELECT * { ?x shiyi:suitsFood ?y }", "shiyi:suitsFood is no property"),
-        ("SELECT * { ?x ^shiyi:hasNature/shiyi:hasFlavour ?y . ?x a shiyi:Food }", "hasNature runs"),
-        ("SELECT * { id:substance-none ?p ?o }", "is not in the knowledge base"),
-        ("SELECT * { ?x foo:bar ?y }", "foo: is not declared"),
-        ("SELECT * { ?x <http://elsewhere.example/p> ?y }", "is of no vocabulary"),
-        ("SELECT * WHERE { ?x a", "cannot be parsed at line 1"),
-        ("DELETE WHERE { ?s ?p ?o }", "this is an update"),
-        ("SELECT * { SERVICE <https://e.org/sparql> { ?s ?p ?o } }", "SERVICE is not offered"),
-        ("SELECT * FROM <https://e.org/g> { ?s ?p ?o }", "leave FROM out"),
-        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "write SELECT or ASK"),
-        ("SELECT * " + "{" * 120 + "}" * 120, "nested"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_faulty_query_is_mended_with_the_message(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint, wrong: str, message: str
 ) -> None:
@@ -158,16 +142,7 @@ def test_an_order_in_the_question_stays_a_question(
     assert endpoint.asked[0].count("</question>") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "end"),
-    [
-        ("SELECT * { ?s ?p ?o } LIMIT 5", "LIMIT 5"),
-        ("SELECT * { ?s ?p ?o } LIMIT 900000 OFFSET 3", f"LIMIT {ROWS} OFFSET 3"),
-        ("SELECT * { { SELECT ?s { ?s ?p ?o } LIMIT 3 } } # LIMIT 4", f"LIMIT {ROWS}"),
-        ("SELECT ?s { ?s ?p 'LIMIT 9 }' }", f"LIMIT {ROWS}"),
-        ("ASK { ?s ?p ?o }", "ASK { ?s ?p ?o }"),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_outermost_limit_is_held(
     opened: tuple[Runtime, QueryPool], text: str, end: str
 ) -> None:

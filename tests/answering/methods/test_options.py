@@ -10,50 +10,10 @@ import pytest
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.tables import cases
 
-HEAT, CHILD = (
-    "大热天在外面干活后发热出很多汗，口渴心烦，身子发沉想吐",
-    "四岁男孩不肯吃饭，瘦，脸色不好",
-)
-DRUGS, WEAK, YEAST = "华法林和银杏叶片能一起吃吗？", "阳虚吃什么好？", "吃辛伐他汀能吃红曲吗？"
-SLEEP, SIGNS = "失眠多梦、手脚心热，吃点什么好？", "夜里睡不踏实，早上没力气，该怎么调养？"
-NATURE, BOTH = "绿豆和生姜的药性是什么？", "Can I take ginkgo biloba with warfarin?"
-VEILED, NOTE = "老人不更衣三日，吃什么好？", "能安神又不寒的是什么？"
-ALARM = "I have chest pain spreading to my left arm. What should I eat?"
-COUGH, TYPING = "咳嗽吃什么？", "枸杞籽有什么功效？"
-OPTIONS = (  # an option, another value, the method, and questions one of which it answers otherwise
-    ("recall.keyword_k", "0", "spot", (NATURE, NOTE, SLEEP)),
-    ("recall.vector_k", "0", "spot", (NATURE, NOTE, SLEEP)),
-    ("recall.merged_k", "3", "spot", (NATURE, SLEEP)),
-    ("recall.merge", '"union"', "spot", (NATURE, NOTE, SLEEP, BOTH)),
-    ("recall.reranker", '"cosine"', "spot", (NATURE, SLEEP, BOTH)),
-    ("recall.unit", '"spo"', "spot", (DRUGS,)),
-    ("recall.chunking", '"macro"', "chain", (NATURE, SLEEP)),
-    ("recall.documents_k", "2", "chain", (DRUGS,)),
-    ("reflection.max_rounds", "1", "spot", (WEAK, TYPING, SLEEP)),
-    ("terms.top_k", "1", "layers", (TYPING, SIGNS, VEILED)),
-    ("terms.beam", "1", "therapy", (HEAT,)),
-    ("terms.levels", "1", "therapy", (SLEEP, COUGH, SIGNS)),
-    ("terms.class_distance", "0.05", "therapy", (CHILD,)),
-    ("chain.triples_k", "2", "chain", (NATURE, SLEEP)),
-    ("linking.layer_distance", "0.0", "layers", (YEAST,)),
-    ("linking.min_cosine", "0.99", "neighbourhood", (ALARM,)),
-    ("answer.triples_per_node", "1", "neighbourhood", (NATURE, BOTH)),
-    ("paths.top_k", "1", "paths", (SLEEP,)),
-    ("paths.scorer", '"mean_entities"', "paths", (SLEEP, COUGH)),
-    ("paths.max_hops", "1", "paths", (SLEEP,)),
-    ("paths.relation_paths", "1", "paths", (SLEEP, COUGH)),
-    ("paths.allow_inverse", "false", "paths", (COUGH, SLEEP)),
-    ("paths.limit", "2", "paths", (WEAK,)),
-    ("paths.engine", '"adjacency"', "paths", (WEAK,)),
-    ("paths.sparql_hops", "1", "paths", (WEAK,)),
-    ("pagerank.damping", "0.1", "paths", (SLEEP, COUGH)),
-    ("pagerank.scope", '"query_subgraph"', "paths", (SLEEP, COUGH)),
-    ("pagerank.scale_by_n", "false", "paths", (SLEEP, COUGH)),
-    ("pagerank.max_iterations", "1", "paths", (SLEEP, COUGH)),
-    ("pagerank.tolerance", "10.0", "paths", (SLEEP, COUGH)),
-    ("baselines.triples", "3", "bm25", (NATURE, SLEEP)),
-)
+# an option, another value, the method, and questions one of which it answers otherwise
+OPTIONS = cases("answering", "method_options")
 SECTIONS = ("recall", "reflection", "terms", "chain", "paths", "pagerank", "baselines")
 ELSEWHERE = {  # options that need a base of their own: the module that shows their effect
     "terms.cases": "answering/methods/test_samples.py",

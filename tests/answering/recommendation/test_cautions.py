@@ -13,7 +13,6 @@ from shiyi.ontology.terms import SHIYI
 from tests.support import bases
 from tests.support.bases import iri
 from tests.support.questions import ask, read
-from tests.tables import from_table
 
 QUESTION = "失眠吃什么好？"
 EXTRA = [
@@ -62,15 +61,6 @@ def test_an_answer_names_each_caution_in_one_place(kitchen_runtime: Runtime, que
     word = "先问医生或药师" if answer.language == "zh" else "Ask your doctor or pharmacist"
     assert sum(word in each for each in sentences) == 1
     assert len(answer.citations) <= 20
-
-
-@from_table
-def test_a_grade_is_told_as_the_gravest_source_has_it(
-    runtime: Runtime, question: str, message: str
-) -> None:
-    answer = ask(runtime, question)
-    assert message in answer.text
-    assert message in " ".join(warning.text for warning in answer.warnings)
 
 
 def test_what_any_source_forbids_is_forbidden_and_in_english_nothing_forbidden_is_a_caution(

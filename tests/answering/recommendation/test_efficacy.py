@@ -4,7 +4,7 @@ import pytest
 
 from shiyi.answering.generation.rewriter import SentenceCheck
 from shiyi.answering.knowledge.facts import EDIBLE
-from shiyi.answering.pipeline import METHODS, Runtime
+from shiyi.answering.pipeline import Runtime
 from shiyi.answering.recommendation.candidates import Candidate, _supported
 from shiyi.answering.understanding.question import Question
 from shiyi.model.answer import Answer
@@ -41,24 +41,10 @@ def test_an_efficacy_that_is_for_the_symptom_is_told_with_both_claims_and_as_no_
     assert not answer.recommendations
 
 
-@from_table
-def test_nothing_is_joined_where_no_efficacy_is_for_what_was_said(
-    runtime: Runtime, question: str
-) -> None:
-    assert not joined(ask(runtime, question))
-
-
 def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
     (sentence,) = joined(ask(runtime, "黄痰咳嗽，能吃川贝母吗"))
     assert "川贝母与痰黄黏稠、咳嗽" in sentence
     assert "所对的是痰多、咳嗽" in sentence
-
-
-@from_table
-def test_what_speaks_against_it_stays(runtime: Runtime, question: str, warned: str) -> None:
-    answer = ask(runtime, question)
-    assert joined(answer)
-    assert warned in answer.text
 
 
 def test_paths_lead_from_a_symptom_through_an_efficacy_to_what_has_it(runtime: Runtime) -> None:
@@ -123,13 +109,7 @@ def test_what_has_an_effect_is_suggested_with_the_claim_that_says_so(
     assert "知识库里没有足够的记载" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("method", "question"),
-    [
-        ("fused", "吃什么止血"), ("fused", "吃什么杀虫消积"),
-        *((method, "有什么安胎的食物") for method in sorted(METHODS)),
-    ],
-)  # fmt: skip
+@from_table
 def test_nothing_is_suggested_for_what_a_doctor_has_to_see_first(
     runtime: Runtime, method: str, question: str
 ) -> None:
@@ -146,15 +126,6 @@ def test_effects_left_to_doctors_are_those_with_a_red_flag_in_the_tables(runtime
     assert any(runtime.facts.label(iri, "zh") == "止血" for iri in flagged)
 
 
-@from_table
-def test_an_effect_said_in_two_characters_finds_those_that_have_it_in_their_name(
-    runtime: Runtime, question: str, effect: str
-) -> None:
-    answer = ask(runtime, question)
-    assert len(answer.recommendations) >= 2
-    assert effect in answer.text
-
-
 def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:
     free = {each.iri for each in ask(runtime, "吃什么安神").recommendations}
     answer = ask(runtime, "我对大枣过敏，吃什么安神")
@@ -164,12 +135,6 @@ def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:
     assert values != free
     assert jujube not in values | parts
     assert any("大枣" in each.text for each in answer.warnings)
-
-
-def test_a_group_that_is_shared_is_named_by_what_both_are_of(runtime: Runtime) -> None:
-    warned = [each.text for each in ask(runtime, "我对花生过敏，吃什么补肾").warnings]
-    assert any("同属一类（坚果和花生）" in each for each in warned)
-    assert not any("同属一类（树坚果）" in each for each in warned)
 
 
 def test_medicines_of_the_asker_are_heeded_too(runtime: Runtime) -> None:
@@ -248,11 +213,3 @@ def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime)
         assert evidences.rating(claim) == min(ratings, key=gravest.index, default="")
     assert len(differing) > 10
     assert len([each for each in fields.values() if each]) > 200
-
-
-@from_table
-def test_a_grave_rating_is_told_beside_milder_ones_of_other_sources(
-    runtime: Runtime, question: str, rating: str
-) -> None:
-    first = ask(runtime, question).text.partition("\n")[0]
-    assert f"rating: {rating}" in first

@@ -41,18 +41,7 @@ def severity(found: Cabinet, one: str, other: str) -> str:
     return pair.severity
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("warfarin", "ginkgo", "major"),
-        ("sertraline", "St John's wort", "major"),
-        ("aspirin", "fish oil", "moderate"),
-        ("simvastatin", "vitamin E", "minor"),
-        ("vitamin D", "zinc", "unrated"),
-        ("warfarin", "metformin", NONE),
-        ("黄芪炖鸡", "孕妇", "contraindicated"),
-    ],
-)
+@from_table
 def test_severity_is_that_of_the_sources(
     runtime: Runtime, one: str, other: str, expected: str
 ) -> None:

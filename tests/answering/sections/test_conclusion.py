@@ -31,12 +31,6 @@ def test_the_verdict_on_what_to_avoid_is_the_list(runtime: Runtime, question: st
     assert not answer.recommendations
 
 
-def test_a_question_of_an_amount_is_answered_first(runtime: Runtime) -> None:
-    answer = ask(runtime, "黄芪一天吃多少克")
-    assert answer.sentences[0].text.startswith("知识库没有可引用的用量")
-    assert answer.verdict.text == answer.sentences[0].text
-
-
 def test_nothing_is_offered_unless_advice_is_asked_for(runtime: Runtime) -> None:
     settings = runtime.settings
     never = replace(settings.understanding, advice_from=1.01)

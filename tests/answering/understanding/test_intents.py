@@ -1,38 +1,11 @@
 """What somebody wants is read from the whole question: to stop nursing, to leave out, to end a pregnancy."""
 
-import pytest
-
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.understanding.reading import topics_in
 from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from tests.support.questions import ask, read
 from tests.tables import from_table
-
-
-@pytest.mark.parametrize("question", ["哺乳期想回奶吃什么", "哺乳期回奶吃什么？炒麦芽可以吗"])
-def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
-    runtime: Runtime, question: str
-) -> None:
-    answer = ask(runtime, question)
-    assert "猪蹄汤" not in answer.text
-    assert "回乳" in answer.text
-
-
-@from_table
-def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str) -> None:
-    answer = ask(runtime, question)
-    assert [each.iri for each in answer.recommendations] == [resource("substance-maiya").value]
-    assert "乳汁不足" in answer.text or "insufficient breast milk" in answer.text
-
-
-@from_table
-def test_whether_one_thing_helps_is_answered_of_that_thing(
-    runtime: Runtime, question: str, message: str
-) -> None:
-    answer = ask(runtime, question)
-    assert message in answer.text
-    assert not answer.recommendations
 
 
 def test_what_helps_asks_for_anything(runtime: Runtime) -> None:
@@ -88,16 +61,6 @@ def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(
     assert not asked.wants("advice")
 
 
-@from_table
-def test_who_or_when_is_asked_of_the_thing(runtime: Runtime, question: str) -> None:
-    assert not ask(runtime, question).recommendations
-
-
-def test_before_an_operation_more_than_a_few_supplements_are_listed(runtime: Runtime) -> None:
-    answer = ask(runtime, "Which supplements should be avoided before surgery?")
-    assert len(answer.citations) >= 8
-
-
 def test_milk_of_a_mother_is_no_food_of_a_cow(runtime: Runtime) -> None:
     answer = ask(runtime, "how to dry up breast milk naturally, can I drink sage tea")
     cow = resource("substance-niunai").value
@@ -111,15 +74,6 @@ def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
 
 
 @from_table
-def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
-    runtime: Runtime, question: str
-) -> None:
-    answer = ask(runtime, question)
-    assert answer.warnings[0].severity == "emergency"
-    assert "醋性温" not in answer.text
-
-
-@from_table
 def test_salt_with_potassium_is_warned_of_where_potassium_rises(
     runtime: Runtime, question: str, severity: str
 ) -> None:
@@ -129,16 +83,3 @@ def test_salt_with_potassium_is_warned_of_where_potassium_rises(
     assert about
     assert severity == answer.warnings[0].severity
     assert any(word in answer.warnings[0].text for word in ("低钠盐", "Low-sodium salt"))
-
-
-def test_an_antidepressant_of_any_class_is_warned_of_beside_st_johns_wort(runtime: Runtime) -> None:
-    answer = ask(runtime, "我有抑郁症在吃米氮平，能吃贯叶连翘吗")
-    assert answer.warnings[0].severity == "interaction"
-    assert "贯叶连翘与抗抑郁药" in answer.warnings[0].text
-    assert "贯叶连翘与米氮平：知识库没有" not in answer.text
-
-
-def test_water_is_no_water_pill(runtime: Runtime) -> None:
-    answer = ask(runtime, "Can my 2-week-old have a little water with sugar?")
-    assert "diuretics" not in answer.text
-    assert "diuretics" in {m.label_en for m in ask(runtime, "Bananas with a water pill?").linked}

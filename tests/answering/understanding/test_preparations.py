@@ -1,7 +1,5 @@
 """The form that is asked for: a tea, a soup, congee; and a thing that is named as prepared."""
 
-import pytest
-
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.mentions import forms_asked
 from shiyi.linking.normalization import QuestionText
@@ -10,7 +8,6 @@ from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask
 from tests.tables import from_table
 
-_TEA = ("infusion", "decoction-tea")
 _MISSED = ("没有找到以", "Nothing made by")
 
 
@@ -18,16 +15,7 @@ def _made(runtime: Runtime, iri: str) -> set[str]:
     return {f.object.rpartition("/method-")[2] for f in runtime.facts.of(iri, SHIYI.preparedBy)}
 
 
-@pytest.mark.parametrize(
-    ("question", "methods"),
-    [
-        ("清热的茶有哪些", _TEA), ("祛湿茶有哪些，我湿气重", _TEA), ("失眠喝什么茶好", _TEA),
-        ("夏天上火长痘喝什么茶", _TEA), ("健脾祛湿的汤有哪些", ("stew",)),
-        ("推荐几款养胃的粥", ("congee",)), ("感冒了喝什么粥", ("congee",)),
-        ("What teas are good for a sore throat?", _TEA), ("soups for anemia", ("stew",)),
-        ("any herbal teas for anxiety?", _TEA),
-    ],
-)  # fmt: skip
+@from_table
 def test_only_what_is_of_the_form_asked_for_is_suggested(
     runtime: Runtime, question: str, methods: tuple[str, ...]
 ) -> None:
@@ -81,15 +69,3 @@ def test_a_dish_or_formula_of_that_very_name_is_itself(runtime: Runtime, questio
     answer = ask(runtime, question)
     assert any(runtime.facts.is_a(m.iri, SHIYI.Dish, SHIYI.Formula) for m in answer.linked if m.iri)
     assert "没有名为" not in answer.text
-
-
-@pytest.mark.parametrize("question", ["在吃头孢，能喝枸杞酒吗", "怀孕能喝当归酒吗"])
-def test_what_is_steeped_in_wine_is_alcohol_as_well(runtime: Runtime, question: str) -> None:
-    answer = ask(runtime, question)
-    assert any(w.text.startswith("酒") for w in answer.warnings)
-    assert {w.severity for w in answer.warnings} & {"interaction", "contraindicated"}
-
-
-def test_congee_alone_is_plain_congee(runtime: Runtime) -> None:
-    assert "白粥" in ask(runtime, "糖尿病能喝粥吗").text
-    assert "没有认出" not in ask(runtime, "肠胃炎能喝粥吗").text

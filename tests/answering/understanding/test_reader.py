@@ -132,22 +132,3 @@ def test_an_alarm_comes_before_food(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert _alarmed(answer)
     assert not answer.recommendations
-
-
-@from_table
-def test_what_to_avoid_is_listed_and_nothing_recommended(runtime: Runtime, question: str) -> None:
-    answer = ask(runtime, question)
-    assert not answer.recommendations
-    assert answer.citations
-
-
-@pytest.mark.parametrize("question", ["why am i constipated", "我是不是湿热体质"])
-def test_another_ask_than_advice_is_not_answered_with_foods(
-    runtime: Runtime, question: str
-) -> None:
-    assert not ask(runtime, question).recommendations
-
-
-@pytest.mark.parametrize("question", ["失眠吃什么好", "What should I eat for constipation?"])
-def test_advice_that_is_asked_for_is_given(runtime: Runtime, question: str) -> None:
-    assert ask(runtime, question).recommendations

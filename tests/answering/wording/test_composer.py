@@ -85,22 +85,6 @@ def test_every_method_keeps_its_warnings(runtime: Runtime, method: str) -> None:
 # what was read wrongly, stated wrongly or left out
 
 
-def test_a_sign_that_the_thing_itself_brings_on_is_told(runtime: Runtime) -> None:
-    answer = ask(runtime, "Does ginger help with heartburn?")
-    assert "unwanted reaction" in answer.text
-    assert "caution" in [w.severity for w in answer.warnings]
-
-
-def test_a_rated_or_listed_use_is_no_promise_and_what_speaks_against_it_follows(
-    runtime: Runtime,
-) -> None:
-    answer = ask(runtime, "褪黑素能帮助睡眠吗")
-    assert "评级是“可能有效”" in answer.text
-    assert "不等于没有风险" in answer.text
-    assert "孕妇" in answer.text
-    assert "镇静催眠药" in answer.text
-
-
 def test_a_childs_fever_goes_to_a_doctor_and_nothing_is_suggested(runtime: Runtime) -> None:
     for question in ("孩子发烧吃什么好", "What can I give my child who has a fever?"):
         answer = ask(runtime, question)
@@ -131,12 +115,6 @@ def test_a_pattern_leads_through_no_principle_to_another_pattern(runtime: Runtim
         assert [h.predicate for h in path.hops].count(f"{VOCAB}hasTreatmentPrinciple") == 0
 
 
-def test_the_thing_asked_about_is_warned_of_first(runtime: Runtime) -> None:
-    answer = ask(runtime, "能吃杨桃吗")
-    assert "肾衰竭" in answer.sentences[0].text
-    assert "不等于没有风险" in answer.sentences[1].text
-
-
 @from_table
 def test_loose_words_for_an_organ_are_enough_to_warn(
     runtime: Runtime, question: str, state: str
@@ -157,34 +135,12 @@ def test_loose_words_for_an_organ_make_no_patient_of_who_asks_for_food(runtime: 
     assert "disease-chronic-kidney-disease" not in {m.iri.rpartition("/")[2] for m in linked}
 
 
-def test_where_nothing_joins_a_dish_and_a_disease_its_pattern_is_told_as_possible(
-    runtime: Runtime,
-) -> None:
-    answer = ask(runtime, "痛风可以喝薏米赤小豆汤吗")
-    assert "没有相关记载" in answer.sentences[0].text
-    assert any("可见于湿热证" in s.text and "须由医生判断" in s.text for s in answer.sentences)
-
-
-def test_a_formula_is_told_with_its_patterns_and_left_to_who_prescribes(runtime: Runtime) -> None:
-    answer = ask(runtime, "四君子汤适合谁")
-    assert "脾气虚证" in answer.text
-    assert "医师辨证" in answer.text
-
-
 def test_the_path_that_is_shown_ends_in_what_is_recommended(runtime: Runtime) -> None:
     for question in ("血压高喝什么茶好", "What foods help with insomnia?"):
         answer = ask(runtime, question)
         shown = [path.hops[-1].end for path in answer.paths]
         assert shown[0] in {r.iri for r in answer.recommendations}
         assert {r.iri for r in answer.recommendations} <= set(shown)
-
-
-def test_who_has_no_complaint_is_not_told_that_it_may_persist(runtime: Runtime) -> None:
-    for question in ("冬天吃什么补", "What should I eat in winter to nourish myself?"):
-        answer = ask(runtime, question)
-        assert answer.recommendations
-        assert "持续" not in answer.text
-        assert "persists" not in answer.text
 
 
 # what is toxic, or excluded from food
@@ -199,30 +155,10 @@ def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: 
     assert "除此之外没有查到" not in answer.text
 
 
-def test_what_is_toxic_is_said_of_the_thing_itself(runtime: Runtime) -> None:
-    answer = ask(runtime, "白果和华法林能一起吃吗")
-    assert answer.sentences[0].text.startswith("白果：有毒")
-    assert "interaction" in {w.severity for w in answer.warnings}  # of the leaf, its kin
-
-
 def test_nothing_toxic_is_ever_recommended(runtime: Runtime) -> None:
     for question in ("咳嗽吃什么好", "便秘吃什么好", "喘促吃什么好", "What is good for a cough?"):
         for each in ask(runtime, question).recommendations:
             assert not runtime.safety.poisons(each.iri)
-
-
-def test_whether_two_things_are_the_same_is_answered_first(runtime: Runtime) -> None:
-    answer = ask(runtime, "八角和莽草是一样的吗")
-    assert "不是同一样东西" in answer.sentences[0].text
-    assert "contraindicated" in {w.severity for w in answer.warnings}
-
-
-def test_what_meets_the_medicine_is_told_before_the_poison_of_another_part(
-    runtime: Runtime,
-) -> None:
-    answer = ask(runtime, "Can I take ginkgo biloba with warfarin?")
-    assert "warfarin" in answer.text.splitlines()[0]
-    assert 0 < answer.text.index("Ginkgo seed: toxic") < answer.text.index("What this rests on")
 
 
 def test_no_phrase_calls_anything_safe_or_tells_to_stop() -> None:

@@ -14,56 +14,11 @@ from shiyi.linking.umls.sources import (
     open_names,
     retired_cuis,
 )
-from tests.tables import from_table
+from tests.tables import cases, from_table
 
-T = frozenset
 NAMES = [
-    UmlsName("Drug", "C0013227", True, T({"T121"})),
-    UmlsName("drugs", "C0013227", False, T({"T121"})),
-    UmlsName("Antihypertensive Agents", "C0003364", True, T({"T121"})),
-    UmlsName("blood pressure", "C0005823", True, T({"T033"})),
-    UmlsName("Selenium", "C0521939", True, T({"T116"})),
-    UmlsName("Selenium", "C0036581", False, T({"T116"})),
-    UmlsName("cocos", "C0009211", True, T({"T002"})),
-    UmlsName("Lotus", "C0330839", True, T({"T002"})),
-    UmlsName("Nelumbo nucifera", "C0973447", True, T({"T002"})),
-    UmlsName("Agaricus bisporus", "C3696071", True, T({"T004"})),
-    UmlsName("Agaricus blazei", "C3696071", False, T({"T004"})),
-    UmlsName("Probiotics", "C5815877", True, T({"T168"})),
-    UmlsName("Probiotics", "C0525033", False, T({"T168"})),
-    UmlsName("andrographolide", "C0051821", True, T({"T109"})),
-    UmlsName("American Ginseng", "C0086767", True, T({"T002"})),
-    UmlsName("Panax quinquefolius", "C1011522", True, T({"T002"})),
-    UmlsName("American ginseng", "C1011522", False, T({"T002"})),
-    UmlsName("Reishi", "C2741534", True, T({"T004"})),
-    UmlsName("Mood", "C0026516", True, T({"T041"})),
-    UmlsName("inhibitors", "C0243077", True, T({"T120", "T121"})),
-    UmlsName("insulin", "C0021641", True, T({"T116"})),
-    UmlsName("inositol", "C0021547", True, T({"T109"})),
-    UmlsName("Levothyroxine", "C0040165", True, T({"T121"})),
-    UmlsName("Levothyroxine", "C0021048", False, T({"T121"})),
-    UmlsName("lisinopril", "C0065374", True, T({"T121"})),
-    UmlsName("losartan", "C0126174", True, T({"T121"})),
-    UmlsName("losartan", "C0074554", False, T({"T121"})),
-    UmlsName("simvastatin", "C0074554", True, T({"T121"})),
-    UmlsName("metformin", "C0025598", True, T({"T121"})),
-    UmlsName("metformin", "C0025234", True, T({"T121"})),
-    UmlsName("diabetes", "C0011849", True, T({"T047"})),
-    UmlsName("diabetes", "C0011884", True, T({"T047"})),
-    UmlsName("berry", "C0005135", True, T({"T168"})),
-    UmlsName("Vitamin B", "C0042850", True, T({"T127"})),
-    UmlsName("Ginkgo biloba", "C0330206", True, T({"T002"})),
-    UmlsName("Ginkgo biloba extract", "C0772125", True, T({"T121"})),
-    UmlsName("Melatonin", "C0025219", True, T({"T121"})),
-    UmlsName("Melatonin", "C1527137", True, T({"T121"})),
-    UmlsName("hypertension", "C0020538", True, T({"T047"})),
-    UmlsName("hypertensive", "C0857121", False, T({"T033"})),
-    UmlsName("goji berry", "C1088997", True, T({"T002"})),
-    UmlsName("goji berries extract", "C9999999", False, T({"T121"})),
-    UmlsName("cataract", "C0086543", True, T({"T020"})),
-    UmlsName("cataract", "C0029531", True, T({"T020"})),
-    UmlsName("Digestive enzymes", "C0017168", True, T({"T116"})),
-    UmlsName("Digestive enzymes", "C0544420", False, T({"T116"})),
+    UmlsName(name, cui, preferred, frozenset(types))
+    for name, cui, preferred, types in cases("linking", "umls_names")
 ]
 
 
@@ -209,7 +164,7 @@ def test_semantic_types_come_from_mrsty_in_any_order(tmp_path: Path) -> None:
     )
     path = rrf(tmp_path / "MRCONSO.RRF", [atom("C0000001", "ginger"), atom("C0000009", "none")])
     types = SemanticTypes.read(sty)
-    assert [each.types for each in mrconso_names(path, types)] == [T({"T002", "T168"}), T()]
+    assert [each.types for each in mrconso_names(path, types)] == [{"T002", "T168"}, set()]
     assert types.of("C0000002") == {"T047"}
 
 

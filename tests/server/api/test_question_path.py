@@ -12,6 +12,7 @@ import shiyi
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
+from tests.tables import from_table
 
 PACKAGE = Path(shiyi.__file__).parent
 CEILING = 55
@@ -28,16 +29,7 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
     site.close()
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "失眠吃什么好？",
-        "秋天干燥喝什么汤好",
-        "我在吃华法林，每天喝枸杞水可以吗？",
-        "枸杞的性味归经是什么？",
-    ],
-    ids=["advice", "season", "safety", "property"],
-)
+@from_table
 def test_a_question_runs_through_few_modules(client: FlaskClient, question: str) -> None:
     files = set[str]()
 

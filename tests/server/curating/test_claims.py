@@ -15,6 +15,7 @@ from shiyi.model.claim import Claim
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.bases import HARM, INTERACTION, RELIEF, SWEETNESS, WARMTH, build
 from tests.support.sites import HTML, Desks, open_desks
+from tests.tables import from_table
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -131,16 +132,7 @@ def test_the_queue_puts_doubtful_harm_first_and_leaves_out_what_is_done(desks: D
     assert name in Expert(desks, "editor-in-chief").get("queue").text
 
 
-@pytest.mark.parametrize(
-    ("query", "total"),
-    [
-        ({"relation": "interactsWith"}, 2), ({"status": "candidate"}, 2), ({"tier": "paper"}, 1),
-        ({"harm": "yes", "status": "accepted"}, 1), ({"shape": "MFHSubstance"}, 6),
-        ({"source": "https://w3id.org/shiyi/id/source-paper"}, 1), ({"relation": "nothing"}, 0),
-        ({"concept": "https://w3id.org/shiyi/id/drug-warfarin"}, 2),
-    ],
-    ids=str,
-)  # fmt: skip
+@from_table
 def test_filters_narrow_the_queue(desks: Desks, query: dict[str, str], total: int) -> None:
     page = Expert(desks, "reader").get("queue", whose="all", **query).text
     assert f'count">{total}<' in page

@@ -9,90 +9,12 @@ from shiyi.curation.accounts import Right, Role, may
 from shiyi.server.curating.session import right_of
 from shiyi.server.http.access import FAILURES
 from tests.support.sites import Desks, open_desks
+from tests.tables import cases, from_table
 
-# every route below /curate, and the right it needs
-RIGHTS = {
-    "GET /curate": "open", "GET /curate/sign-in": "open", "POST /curate/sign-in": "open",
-    "POST /curate/sign-out": "open", "GET /curate/oidc": "open", "GET /curate/oidc/callback": "open",
-    "GET /curate/account": "read", "POST /curate/account/password": "read",
-    "POST /curate/account/code": "read", "GET /curate/people": "admin", "POST /curate/people": "admin",
-    "POST /curate/people/<name>": "admin", "GET /curate/audit": "admin", "GET /curate/queue": "read",
-    "POST /curate/batch": "review", "POST /curate/assign": "review", "GET /curate/claim": "read",
-    "POST /curate/review": "review", "POST /curate/comment": "comment", "GET /curate/history": "read",
-    "GET /curate/change/<int:number>": "read", "GET /curate/thing": "read", "POST /curate/undo": "review",
-    "GET /curate/feed.atom": "read", "GET /curate/progress": "read",
-    "GET /curate/reviews.jsonl": "approve", "POST /curate/import": "approve",
-    "GET /curate/edit": "comment", "POST /curate/edit": "comment", "POST /curate/edit/check": "comment",
-    "GET /curate/edit/done": "read", "GET /curate/quarantine": "read", "POST /curate/quarantine": "review",
-    "GET /curate/documents": "edit", "POST /curate/documents": "edit",
-    "GET /curate/documents/<name>": "edit", "POST /curate/documents/<name>": "edit",
-    "POST /curate/documents/<name>/names": "edit", "POST /curate/evidence": "review",
-    "GET /curate/mappings": "read", "POST /curate/mappings": "review",
-    "GET /curate/mappings.sssom.tsv": "read", "POST /curate/mappings/import": "edit",
-    "GET /curate/feedback": "read", "POST /curate/feedback": "review", "GET /curate/report": "open",
-    "POST /curate/report": "open", "GET /curate/proposals": "read", "POST /curate/proposals": "comment",
-    "POST /curate/proposals/settle": "approve", "GET /curate/vocabulary": "read",
-    "GET /curate/vocabulary/concept": "read", "POST /curate/vocabulary/concept": "edit",
-    "POST /curate/vocabulary/move": "edit",
-}  # fmt: skip
-
-# the desks as JSON, by their paths below /api/curation
-_BY_RIGHT = {
-    "read": "GET /me, GET /claims, GET /claims/<path:name>, GET /concepts/<path:name>, GET /mappings, "
-    "GET /history, GET /changes/<int:number>, GET /quarantine, GET /feedback, GET /proposals",
-    "comment": "POST /claims, POST /claims/check, PUT /claims/<path:name>, POST /proposals, "
-    "POST /claims/<path:name>/comments, POST /concepts/<path:name>/comments",
-    "review": "POST /claims/<path:name>/review, POST /claims/<path:name>/refuse-evidence, "
-    "POST /claims/review, POST /claims/assign, POST /undo, "
-    "POST /mappings/<path:name>, POST /quarantine/reject, POST /feedback/<path:name>",
-    "edit": "POST /concepts, PUT /concepts/<path:name>, POST /concepts/merge, POST /mappings, "
-    "POST /concepts/<path:name>/aliases, POST /concepts/<path:name>/split, "
-    "POST /concepts/<path:name>/deprecate, GET /documents, POST /documents, "
-    "GET /documents/<name>, POST /documents/<name>/columns, POST /documents/<name>/names",
-    "approve": "POST /proposals/<path:name>",
-}
-RIGHTS |= {
-    route.replace(" ", " /api/curation"): right
-    for right, routes_ in _BY_RIGHT.items()
-    for route in routes_.split(", ")
-}
-
-# routes elsewhere: anybody may look and ask, and only a write token writes
-LOOKS = (
-    "/", "/.well-known/void", "/api/ask", "/api/ask/pivots", "/api/ask/stream",
-    "/api/complete", "/api/openapi.json", "/api/search", "/api/timeline", "/ask", "/browse",
-    "/audit", "/check", "/compare", "/concept-search", "/constitution", "/data/<path:name>", "/dishes", "/favicon.ico", "/favicon.svg",
-    "/graph/<path:name>", "/healthz", "/id/<path:name>", "/metrics", "/page/<path:name>", "/rdf-graph-store",
-    "/rdf-graph-store/<path:name>", "/releases/", "/releases/<version>/", "/releases/<version>/<path:name>",
-    "/releases/latest", "/releases/latest/", "/releases/latest/<path:name>", "/robots.txt",
-    "/sitemap-<kind>.<int:number>.xml", "/sitemap.xml", "/sparql", "/sparql/rdf11", "/static/<path:name>", "/statistics",
-    "/api/reconcile", "/api/reconcile/suggest/entity", "/api/reconcile/suggest/type", "/api/reconcile/suggest/property",
-    "/api/reconcile/properties", "/api/reconcile/preview", "/api", "/docs", "/docs/", "/docs/<path:name>",
-    "/timeline/<name>", "/vocab", "/vocab.<extension>", "/vocab/<version>", "/vocab/reference", "/vocab/reference.css",
-)  # fmt: skip
-ELSEWHERE = dict.fromkeys((f"GET {each}" for each in LOOKS), "free") | {
-    "POST /api/ask": "free",
-    "POST /api/reconcile": "free",
-    "POST /api/ask/replay": "free",
-    "POST /api/ask/sparql": "free",
-    "POST /api/link": "free",
-    "POST /api/audit": "free",
-    "POST /api/frame": "free",
-    "POST /audit": "free",
-    "POST /ask": "free",
-    "POST /api/ask/stream": "free",
-    "POST /constitution": "free",
-    "POST /check": "free",
-    "POST /api/check": "free",
-    "POST /sparql": "free",
-    "POST /sparql/rdf11": "free",
-    "POST /rdf-graph-store": "write",
-    "PUT /rdf-graph-store": "write",
-    "DELETE /rdf-graph-store": "write",
-    "POST /rdf-graph-store/<path:name>": "write",
-    "PUT /rdf-graph-store/<path:name>": "write",
-    "DELETE /rdf-graph-store/<path:name>": "write",
-}
+# every route below /curate and /api/curation with the right it needs; elsewhere anybody may look
+# and ask, and only a write token writes
+RIGHTS: dict[str, str] = dict(cases("server", "routes_of_desks"))
+ELSEWHERE: dict[str, str] = dict(cases("server", "routes_elsewhere"))
 SAFE = {"GET", "HEAD", "OPTIONS"}
 WHO: tuple[Role | None, ...] = (None, *Role)
 SPENT = ("revoked write", "revoked review", "expired write", "expired review")
@@ -197,7 +119,7 @@ def test_a_look_changes_nothing_whatever_else_is_sent_with_it(desks: Desks, toke
     headers = {"Authorization": f"Bearer {desks.tokens[token]}"} if token else {}
     from_there = {"REMOTE_ADDR": f"198.51.100.{len(token)}"}
     values = {"update": "DROP ALL", "graph": "urn:g", "query": "ASK {}"}
-    for path in LOOKS:
+    for path in (route.partition(" ")[2] for route in ELSEWHERE if route.startswith("GET ")):
         for method in ("GET", "HEAD", "OPTIONS"):
             route = f"{method} {path}"
             status = asked(
@@ -210,13 +132,7 @@ def test_a_look_changes_nothing_whatever_else_is_sent_with_it(desks: Desks, toke
     assert state(desks) == before
 
 
-@pytest.mark.parametrize(
-    ("token", "most"),
-    [
-        ("write", None), ("unknown", None), ("review", Role.CURATOR), ("review-admin", Role.CURATOR),
-        ("review-reader", Role.READER), *((each, None) for each in SPENT),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_token_opens_what_its_scope_and_person_allow(
     desks: Desks, token: str, most: Role | None
 ) -> None:

@@ -101,16 +101,7 @@ def test_the_json_has_works_values_and_what_today_states(client: FlaskClient) ->
     assert shown["facets"]["dynasty"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "words"),
-    [
-        ("/timeline/substance-nothing", 404, "nothing is recorded"),
-        ("/api/timeline?concept=https://w3id.org/shiyi/id/nothing", 404, "nothing is recorded"),
-        ("/timeline/source-lffy", 404, "is no concept"),
-        (f"{GINGER}?dynasty=Tudor", 400, "dynasty"),
-        (f"{GINGER}.svg?theme=purple", 400, "theme"),
-    ],
-)
+@from_table
 def test_what_is_unknown_is_named(client: FlaskClient, path: str, status: int, words: str) -> None:
     assert words in get(client, path, status)
 

@@ -17,6 +17,7 @@ from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.contracts import A, P
+from tests.tables import cases
 
 PREFIXES = """
 PREFIX : <https://example.org/> PREFIX s: <https://w3id.org/shiyi/vocab#>
@@ -27,32 +28,7 @@ PREFIX umls: <http://identifiers.org/umls/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 """
 SUPPORT = ":c s:evidence :e . :e dc:source :b . :b s:sourceTier :t ."
-PLANTED = {
-    "asserted": ":c s:status s:accepted ; s:polarity s:positive ; rdf:reifies <<( :a s:p :b )>> .",
-    "unasserted": ":a s:p :b . :c rdf:subject :a ; rdf:predicate s:p ; rdf:object :b ; "
-    "s:status s:rejected ; s:polarity s:positive .",
-    "symmetric-twice": ":a s:fears :b . :b s:fears :a .",
-    "two-advices": ":f s:contraindicatedIn :x . :x s:suitableFood :f . "
-    ":one rdf:reifies <<( :f s:contraindicatedIn :x )>> . "
-    ":two rdf:reifies <<( :x s:suitableFood :f )>> .",
-    "claim-without-evidence": ":c a s:Claim .",
-    "spice-only": ":a s:regulatoryStatus id:status-mfh-2019 .",
-    "derived-benefit": "GRAPH <https://w3id.org/shiyi/graph/derived> { :a s:relieves :b }",
-    "hierarchy-cycle": ":a skos:broader :b . :b skos:broader :c . :c skos:broader :a .",
-    "nature-conflict": ":m s:hasNature :hot , :cold . "
-    ":one rdf:reifies <<( :m s:hasNature :hot )>> ; s:polarity s:positive . "
-    ":two rdf:reifies <<( :m s:hasNature :cold )>> ; s:polarity s:positive .",
-    "safety-without-tier": ":a s:opposes :b . :c rdf:reifies <<( :a s:opposes :b )>> ; "
-    "s:evidence :e .",
-    "opposed-to-itself": ":a s:fears :a .",
-    "tcm-sign-with-exact-cui": ":a skos:inScheme id:scheme-tcm-sign ; "
-    "skos:exactMatch umls:C0000001 .",
-    "cui-form": ":a skos:closeMatch umls:CN12345 .",
-    "recalled-derivation": ":e s:evidenceKind s:Recalled ; prov:wasDerivedFrom :work .",
-    "denied-by-its-evidence": ":a s:isEffectiveFor :b . :c s:status s:accepted ; "
-    "s:polarity s:positive ; rdf:reifies <<( :a s:isEffectiveFor :b )>> ; s:evidence :e . "
-    ':e s:rating "insufficient" .',
-}
+PLANTED: dict[str, str] = dict(cases("sparql", "quality_faults"))
 
 
 def planted(text: str) -> OxigraphStore:

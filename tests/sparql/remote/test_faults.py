@@ -77,33 +77,7 @@ def answering(
 JSON = "application/sparql-results+json"
 
 
-@pytest.mark.parametrize(
-    ("status", "kind", "body", "headers", "text"),
-    [
-        (200, "text/html", b"<p>", {}, "it is no SPARQL endpoint"),
-        (200, JSON, b'{"boolean":fal', {}, "no SPARQL endpoint"),
-        (
-            200,
-            JSON,
-            b'{"boolean":true}',
-            {"X_SPARQL_MaxRows": "10"},
-            "cut its result after 10 rows",
-        ),
-        (200, JSON, b'{"boolean":true}', {"X_SQL_State": "S1TAT"}, "cut its result"),
-        (206, JSON, b'{"boolean":true}', {}, "206"),
-        (
-            302,
-            "text/html",
-            b"",
-            {"Location": "http://127.0.0.1:1/x"},
-            "leads to http://127.0.0.1:1",
-        ),
-        (401, "text/html", b"", {}, "SHIYI_REMOTE_PASSWORD"),
-        (404, "text/html", b"nothing here", {}, "answered 404"),
-        (500, "text/plain", b"out of order", {}, "out of order"),
-        (503, "text/plain", b"busy", {}, "answered 503"),
-    ],
-)
+@from_table
 def test_what_a_store_says_instead_of_an_answer_is_named(
     status: int, kind: str, body: bytes, headers: dict[str, str], text: str
 ) -> None:

@@ -8,7 +8,7 @@ from pyoxigraph import Quad, RdfFormat, Store, parse
 from shiyi.sparql.queries.requests import bare_text
 from shiyi.sparql.sandbox.effects import apply_request
 from shiyi.sparql.sandbox.operations import NotSplitError, operations
-from tests.tables import from_table
+from tests.tables import cases, from_table
 
 DATA = """
 <urn:a> <urn:p> 1, 2, "x"@zh . <urn:b> <urn:p> 2 ; <urn:q> <urn:a>, true, 1.50 .
@@ -16,41 +16,7 @@ DATA = """
 <urn:r> <urn:c> 0.5 .
 GRAPH <urn:g> { <urn:a> <urn:p> 3 . <urn:c> <urn:q> <urn:b> } GRAPH <urn:h> { <urn:a> <urn:q> 1 }
 """
-UPDATES = (
-    "DELETE { ?s ?p ?o } INSERT { ?s <urn:n> ?o } WHERE { ?s ?p ?o FILTER(isIRI(?o)) }",
-    "DELETE WHERE { <urn:a> ?p ?o }",
-    "DELETE WHERE { GRAPH ?g { <urn:a> ?p ?o } }",
-    ("DELETE { GRAPH ?g { ?s ?p ?o } } INSERT { GRAPH ?s { ?s ?p ?o } } "
-    "WHERE { GRAPH ?g { ?s ?p ?o } }"),
-    "WITH <urn:g> DELETE { ?s ?p ?o } INSERT { ?s <urn:was> ?o } WHERE { ?s ?p ?o }",
-    "WITH <urn:g> INSERT { ?s <urn:in> ?g } WHERE { ?s ?p ?o . GRAPH ?g { ?s ?q ?x } }",
-    ("INSERT { ?s <urn:u> ?o } USING <urn:g> USING NAMED <urn:h> "
-    "WHERE { ?s ?p ?o GRAPH ?g { ?s ?q ?x } }"),
-    "WITH <urn:h> INSERT { ?s <urn:u> ?o } USING <urn:g> WHERE { ?s ?p ?o }",
-    ("WITH <urn:h> INSERT { ?s <urn:u> ?o } USING NAMED <urn:g> "
-    "WHERE { GRAPH <urn:g> { ?s ?p ?o } }"),
-    "INSERT { ?o <urn:x> ?s . ?s ?o ?s . ?s <urn:y> ?nothing } WHERE { ?s ?p ?o }",  # holes
-    "DELETE { ?s ?p ?o } INSERT { ?s ?p ?o } WHERE { ?s ?p ?o }",  # nothing in the end
-    "INSERT { ?s <urn:p> ?n } WHERE { ?s <urn:p> ?o BIND(?o + 1 AS ?n) }",
-    'INSERT { ?s <urn:n> ?n } WHERE { ?s <urn:p> ?o BIND(STRDT("07", xsd:integer) AS ?n) }',
-    ("DELETE { ?r ?c ?n } INSERT { ?r <urn:c> 0.70 ; <urn:by> 'a } b { ?s' } "
-    "WHERE { ?r rdf:reifies <<( ?s ?p ?o )>> ; ?c ?n FILTER(isNumeric(?n)) } # } DROP ALL"),
-    ("DELETE { ?r rdf:reifies <<( ?s ?p ?o )>> } INSERT { ?r rdf:reifies <<( ?s ?p 9 )>> }"
-    " WHERE { ?r rdf:reifies <<( ?s ?p ?o )>> }"),
-    "INSERT { ?s ?p ?o ~ <urn:new> {| <urn:c> 0.9 |} } WHERE { ?s ?p ?o FILTER(?o = 2) }",
-    ("INSERT DATA { <urn:z> a <urn:Z> ; <urn:p> (1 01 +1) . GRAPH <urn:empty> {} } ; "
-    "DELETE { ?z ?p ?o } WHERE { ?z a <urn:Z> ; ?p ?o FILTER(?p = rdf:type) }"),
-    "DELETE DATA { <urn:a> <urn:p> 1, 77 . GRAPH <urn:g> { <urn:a> <urn:p> 3 } }",
-    "CLEAR GRAPH <urn:g>", "CLEAR DEFAULT", "CLEAR NAMED", "CLEAR ALL", "DROP ALL",
-    "DROP SILENT GRAPH <urn:no>", "DROP GRAPH <urn:g> ; CREATE GRAPH <urn:g>", "DROP NAMED",
-    "CREATE SILENT GRAPH <urn:g>",
-    "COPY <urn:g> TO <urn:h>", "COPY GRAPH <urn:g> TO DEFAULT", "MOVE DEFAULT TO <urn:g>",
-    "ADD <urn:g> TO DEFAULT", "ADD SILENT <urn:no> TO <urn:h>", "MOVE <urn:g> TO <urn:new>",
-    "COPY <urn:g> TO <urn:g>", "MOVE <urn:g> TO <urn:g>", "ADD DEFAULT TO <urn:h>",
-    "LOAD SILENT <urn:nothing> INTO GRAPH <urn:g>",
-    ("INSERT { ?s <urn:n> 1 } WHERE { ?s <urn:p> ?o } ; DELETE { ?s <urn:p> ?o } "
-    "WHERE { ?s <urn:n> 1 ; <urn:p> ?o } ; MOVE DEFAULT TO <urn:h> ; ADD <urn:h> TO <urn:k>"),
-)  # fmt: skip
+UPDATES = [update for (update,) in cases("sparql", "updates")]
 PROLOGUE = (
     "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> # { 'it''s\n"
     "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "

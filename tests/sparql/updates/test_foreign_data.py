@@ -26,45 +26,16 @@ from shiyi.server.site.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from tests.support.bases import kitchen_quads
+from tests.tables import cases
 
 LILY = f"<{ID}substance-lily>"
 COLD = f"<{ID}symptom-cold-limbs>"
 CLAIM = f"rdf:reifies <<( {LILY} shiyi:relieves {COLD} )>>"
 ACCEPTED = f"{CLAIM} ; shiyi:status shiyi:accepted ; shiyi:polarity shiyi:positive"
 NESTED = ACCEPTED.replace("<<( ", "<<( <urn:s> <urn:p> <<( ").replace(" )>>", " )>> )>>")
-BODIES = (
-    "<urn:Dog> rdfs:subClassOf [ a owl:Restriction ; owl:onProperty <urn:p> ; rdfs:label 'r'@en ] .",
-    "[] a shiyi:Food ; skos:prefLabel 'nameless'@en ; skos:broader [ rdfs:label 'x' ] .",
-    f"{LILY} a [ a owl:Class ] ; skos:broader [ a shiyi:Food ] .",
-    "[] a sh:NodeShape ; sh:targetClass shiyi:Food ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] .",
-    "<urn:a> <urn:p> 1 {| <urn:c> 0.9 |} .",
-    "<urn:a> <urn:p> 1 ~ <urn:r> {| a shiyi:Claim ; shiyi:status shiyi:accepted |} .",
-    "<< <urn:a> <urn:p> <urn:o> >> rdfs:label 'reifier' .",
-    f"<urn:c1> {ACCEPTED} .",
-    f"<urn:c2> {ACCEPTED} ; shiyi:confidence 'much' .",
-    f"<urn:c3> {ACCEPTED} ; shiyi:confidence 'NaN'^^xsd:double .",
-    f"<urn:c4> {ACCEPTED} ; shiyi:confidence 1e308 .",
-    f"<urn:c5> {ACCEPTED} ; shiyi:confidence -1 .",
-    f"<urn:c6> {ACCEPTED} ; shiyi:confidence 0.99 .",
-    f"<urn:c7> {ACCEPTED} ; shiyi:confidence 0.4, 0.6, 'odd' .",
-    f"[] {ACCEPTED} ; shiyi:confidence 0.5 .",
-    f"<urn:c8> {NESTED} ; shiyi:confidence 0.5 .",
-    f"<{ID}claim/mine> {ACCEPTED} .",
-    f"<{ID}claim/odd> {ACCEPTED} ; shiyi:confidence <urn:sure> ; shiyi:evidence [ a shiyi:Evidence ] .",
-    f"<{ID}claim/two> rdf:reifies <urn:not-a-triple>, 5 ; shiyi:status shiyi:accepted ; shiyi:confidence 1 .",
-    f"<{ID}claim/text> rdf:reifies <<( {LILY} shiyi:ruleText 'x'@en--ltr )>> .",
-    "<urn:food> a shiyi:Food ; rdfs:label 'foreign'@en ; shiyi:umlsCui [], <<( <urn:a> <urn:b> 1 )>> .",
-    f"{LILY} shiyi:umlsCui 7, [] ; skos:exactMatch [], 'text', <<( <urn:a> <urn:b> <urn:c> )>> .",
-    f"{LILY} skos:altLabel <urn:no-text>, 12, 'lang'@x-odd ; rdfs:label <<( <urn:a> <urn:b> 'c' )>> .",
-    "[] a shiyi:PatientCase ; shiyi:recordedIn [] . [] shiyi:mentionedIn [] ; rdfs:label 'words' .",
-    "<urn:case> a shiyi:PatientCase . <urn:w> shiyi:mentionedIn <urn:case> ; rdfs:label <urn:x> .",
-    "[] a shiyi:ReasoningChain ; rdfs:label 'why'@en ; shiyi:hasStep [] .",
-    f"<urn:text> a shiyi:Passage ; rdf:value 'ginger cures all' . [] a shiyi:Passage ; rdf:value {COLD} .",
-    "[] a shiyi:PassageSummary, shiyi:QuestionAnswer ; prov:wasDerivedFrom [] ; rdf:value 1 .",
-    "[] a shiyi:Source ; dcterms:license 'restricted' . <urn:src> a shiyi:Source ; dcterms:title [] .",
-    f"<{ID}evidence/x> dcterms:source [] ; shiyi:quote <<( <urn:a> <urn:b> 1 )>> ; shiyi:noteText [] .",
-    f"<urn:d> prov:wasDerivedFrom [], {LILY}, 1 . [] shiyi:conflictsWith [], 'nothing' .",
-    "() rdf:rest <urn:odd> ; rdfs:comment ' ', '', 'a\\u0301\\U0001F375' .",
+BODIES = tuple(
+    body.replace("ACCEPTED", ACCEPTED).replace("NESTED", NESTED).replace("<ID/", f"<{ID}")
+    for (body,) in cases("sparql", "foreign_bodies")
 )
 PREFIXES = f"""PREFIX shiyi: <{VOCAB}> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> PREFIX owl: <http://www.w3.org/2002/07/owl#>
