@@ -43,6 +43,26 @@ def test_what_is_left_out_comes_from_the_last_question(
     assert any(s.label == "pregnant" for s in frame.patient.states) is pregnant
 
 
+@from_table
+def test_a_follow_up_takes_back_what_is_not_so_of_the_person(
+    runtime: Runtime, turns: list[str], gone: str
+) -> None:
+    turn = converse(runtime, turns[-1], after_history(runtime, turns[:-1]))
+    frame = turn.context.frame
+    assert frame is not None
+    taken = frame.of_role("condition", "complaint", "medicine")
+    assert gone not in {f.label for f in taken}
+    assert gone not in turn.context.profile.medicines
+    assert f"recorded in {gone}" not in turn.answer.text
+    assert f"：{gone}有禁忌记载" not in turn.answer.text
+
+
+@from_table
+def test_a_follow_up_is_answered_first(runtime: Runtime, turns: list[str], words: str) -> None:
+    turn = converse(runtime, turns[-1], after_history(runtime, turns[:-1]))
+    assert words in turn.answer.sentences[0].text
+
+
 def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> None:
     context = after_history(runtime, ["夏天胃不舒服，喝什么好？", "怕冷，大便稀"])
     turn = converse(runtime, "那绿豆汤呢？", context)

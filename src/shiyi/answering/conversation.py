@@ -214,6 +214,7 @@ def understand(
     own = frame
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
+    known = merged(_without_denied(context.profile, frame), request.profile)
     frame = frame.in_language(language)
     whole = replace(
         request,
@@ -226,6 +227,13 @@ def understand(
         earlier=context.questions,
     )
     return whole, frame
+
+
+def _without_denied(profile: Profile, frame: Frame) -> Profile:
+    """Return what was stated before, without the medicines and illnesses that are taken back."""
+    denied = [f for f in frame.focus if f.assertion == "denied"]
+    words = {word for f in denied for word in (f.label, f.text)}
+    return profile.without({each for each in profile.entries() if each[1] in words})
 
 
 def _language(frame: Frame) -> str:

@@ -95,6 +95,8 @@ def write(
         part.take(of_school(context, retrieved, runtime.school.iri, _said(part)))
     if written:
         _beside(context, part, retrieved, least)
+    unanswered = parsed.frame.has_cue("unanswered")
+    part.sections = [s for s in part.sections if s.heading in _OF_CARE or not unanswered]
     for poison in (p for m in parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)):
         part.warn(context, poison)  # whatever was asked; once
     if method == "fused" and not (parsed.urgent or parsed.wants("evidence", "list")):
@@ -215,12 +217,28 @@ def _first(context: AnswerContext, part: Contribution, country: str) -> None:
                 "o_theirs" if own else "o_mine", states=_states(context, parsed.theirs)
             )
         )
+    _of_turn(context, part)
     made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
     for focus in made[:_MOST_MADE]:
         values = {"word": plain(focus.within), "x": verbalizer.name(focus.iri)}
         part.opening.add(verbalizer.verbalize("o_made", **values))
     if parsed.frame.has_cue("cure"):
         part.opening.add(verbalizer.verbalize("s_cure"))
+
+
+def _of_turn(context: AnswerContext, part: Contribution) -> None:
+    """Write what a follow-up takes back, and that what it asks of is not recorded."""
+    frame, verbalizer = context.parsed.frame, context.verbalizer
+    gone = [f.iri for f in frame.focus if f.assertion == "denied" and f.role in _RETRACTED]
+    if gone and frame.has_cue("retracts", "correction"):
+        part.opening.add(verbalizer.verbalize("o_without", states=_states(context, gone)))
+    if frame.has_cue("unanswered"):
+        words = plain(frame.text).rstrip("?.!\uff1f\u3002\uff01")
+        part.opening.add(verbalizer.verbalize("o_point", words=words))
+
+
+_OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
+_RETRACTED: Final = frozenset({"medicine", "condition", "complaint"})
 
 
 def _beyond(context: AnswerContext, part: Contribution) -> None:
@@ -261,6 +279,8 @@ def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> li
     if parsed.urgent:
         meets = parsed.groups and parsed.meets_anything()
         return [tell_doctor, *([_warned] if meets else [])]
+    if parsed.frame.has_cue("complains") and not parsed.groups:
+        return [partial(_said_first, text=context.verbalizer.verbalize("o_sorry"))]
     if parsed.is_only_beyond_food():
         return [tell_doctor] if _MEDICAL.intersection(parsed.frame.topics) else []
     found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]

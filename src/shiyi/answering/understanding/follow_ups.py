@@ -5,17 +5,22 @@ from dataclasses import replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
+from shiyi.answering.understanding.conditions import HARM
 from shiyi.answering.understanding.frame import (
     REPEATED,
     SHORT,
     Ask,
     AskType,
+    Condition,
     Focus,
     Frame,
     Patient,
     Wanted,
     Who,
 )
+from shiyi.answering.understanding.patient import STAGES
+from shiyi.linking.normalization import fold
+from shiyi.ontology.lexicon import cues
 from shiyi.ontology.terms import SHIYI
 
 _THINGS: Final = frozenset({"asked_about", "eaten", "supplement"})
@@ -28,16 +33,24 @@ _WITHOUT_THINGS: Final = frozenset({"advice", "avoid", "list", "constitution"})
 _STANDING: Final = frozenset({"emergency", "self_harm", "stop_medicine", "out_of_scope"})
 _OF_FACTS: Final = frozenset({"property", "meaning", "how", "regulation", "list", "clarification"})
 _UNCERTAIN: Final = 0.9  # below this an ask is taken from before where a thing is exchanged
-_EXCHANGED: Final = ("what-about-zh", "what-about-en")
+_EXCHANGED: Final = ("what-about-zh", "what-about-en", "supposes")
 _MOST: Final = 3
+_GROWN: Final = 14  # years
+_KIN: Final = cues("people")["kin"]
 _ASKER: Final = frozenset({"self", "general"})
+_REVERSED: Final[dict[AskType, AskType]] = {"advice": "avoid", "avoid": "advice"}
+_POINT: Final = "unanswered"  # the cue of a follow-up whose own words name nothing recorded
+_OF_POINTS: Final = frozenset({"may", "how", "dose", "compare", "evidence", "property", "list"})
+_OFFERING: Final = frozenset({"advice", "list"})
+_CHANGING: Final = ("long-term", "more", "source", "proof", "who-may-not", "names", "same")
 
 
 def is_statement(frame: Frame) -> bool:
     """Return whether words state something of a person, and ask nothing."""
-    asks = frame.has_cue("asking") or "advise" in frame.slots
+    asks = frame.has_cue("asking", "supposes") or "advise" in frame.slots
     named = [f for f in frame.focus if f.assertion != "denied" and f.role in _THINGS]
-    return not (asks or named) or frame.has_cue("correction")
+    stated = not (asks or named or frame.has_cue("adds"))
+    return stated or frame.has_cue("correction", "retracts")
 
 
 def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:
@@ -46,18 +59,99 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     ``offers`` are the things that the answer before named, the first of them first. Whatever may
     be an emergency, and what is complete, stands as it is.
     """
+    whole = _of_whole_turn(frame, before, offers, facts)
+    if whole is not None:
+        return whole
     asked = before.root or before.ask
-    if frame.alarm or frame.signs or (frame.ask in _STANDING and frame.confidence >= _UNCERTAIN):
+    same = _is_same_person(frame, before)
+    frame = _left_out(_without_noise(frame, before), before, facts)
+    added = frame.has_cue("adds") and any(f.role in _THINGS for f in frame.focus)
+    if added or (frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame)):
+        whole = replace(_exchanged(frame, before, asked, facts, same=same), root="")
+    elif is_statement(frame):
+        body = replace(before, text=frame.text, language=frame.language, asks=(Ask(asked, 1.0),))
+        whole = _with_statement(frame, body, same=same)
+        if asked != "list":
+            return whole
+    else:
+        whole = _carried(frame, before, asked, offers, facts, same=same)
+    if not (same and _adds_nothing(frame, whole, before)):
+        return whole
+    return replace(whole, wanted=replace(whole.wanted, cues=(*whole.wanted.cues, _POINT)))
+
+
+def _of_whole_turn(
+    frame: Frame, before: Frame, offers: Sequence[str], facts: Facts
+) -> Frame | None:
+    """Return the frame of a turn that is about the turn before as a whole, or that stands alone."""
+    asked, named = before.root or before.ask, any(f.iri for f in frame.focus)
+    stands = frame.ask in _STANDING and frame.confidence >= _UNCERTAIN
+    if frame.alarm or frame.signs or stands or (frame.has_cue("complains") and not named):
         return frame
     if frame.is_repeated:
         return _repeated(frame, before, offers, facts)
-    same = _is_same_person(frame, before)
-    if frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame):
-        return replace(_exchanged(frame, before, asked, facts, same=same), root="")
-    if is_statement(frame):
-        body = replace(before, text=frame.text, language=frame.language, asks=(Ask(asked, 1.0),))
-        return _with_statement(frame, body, same=same)
-    return _carried(frame, before, asked, offers, facts, same=same)
+    urgent = before.signs or "emergency" in (before.alarm, before.ask)
+    if frame.has_cue("not-happened") and urgent and before.alarm != "self_harm":
+        return _stood_down(frame, before, facts)
+    if frame.has_cue("more") and not named:
+        return replace(before, text=frame.text, language=frame.language)
+    if frame.has_cue("reversed") and asked in _REVERSED:
+        frame = replace(frame, focus=tuple(f for f in frame.focus if f.iri))
+        turned = _exchanged(frame, before, _REVERSED[asked], facts, same=True)
+        return replace(turned, root="")
+    return None
+
+
+def _stood_down(frame: Frame, before: Frame, facts: Facts) -> Frame:
+    """Return what was taken for an emergency as a question about the thing: nobody had it."""
+    body = replace(before, text=frame.text, language=frame.language, alarm="", signs=(), danger=0.0)
+    focus = (f for f in before.focus if not facts.is_a(f.iri, SHIYI.EmergencySign))
+    asked = tuple(replace(f, role="asked_about") if f.role in _THINGS else f for f in focus)
+    return replace(body, focus=asked, slots=(), second=()).asking("property")
+
+
+def _left_out(frame: Frame, before: Frame, facts: Facts) -> Frame:
+    """Return a frame with what is not wanted as denied: "no fruit" after a wish or a list."""
+    wished = before.ask in _OFFERING and frame.has_cue("unwanted") and not frame.has_cue("asking")
+    if not wished:
+        return frame
+    focus = (
+        replace(f, role="asked_about", assertion="denied")
+        if f.iri and (f.role in _THINGS or facts.is_a(f.iri, SHIYI.FoodGroup))
+        else f
+        for f in frame.focus
+    )
+    return replace(frame, focus=tuple(focus))
+
+
+def _without_noise(frame: Frame, before: Frame) -> Frame:
+    """Leave out unknown words that only describe how or when: "for someone on a budget".
+
+    An unknown word that makes up most of a fragment is the thing asked about, unless it was asked
+    how something is done.
+    """
+    known = any(f.role in _THINGS for f in (*frame.focus, *before.focus) if f.iri)
+    if not (known or before.conditions) or len(frame.text) > SHORT:
+        return frame
+    half = 0 if before.ask in ("how", "list") else len(frame.text.strip(" ?.!\uff1f\u3002")) / 2
+    focus = (f for f in frame.focus if f.iri or (half and len(f.text) >= half))
+    return replace(frame, focus=tuple(focus))
+
+
+def _adds_nothing(frame: Frame, whole: Frame, before: Frame) -> bool:
+    """Return whether a follow-up asks the same of the same things, of the same person.
+
+    What its own words ask for is then no part of the record, and the answer says so.
+    """
+    person = frame.patient.states or frame.patient.age is not None
+    own = any(f in whole.focus for f in frame.focus) or frame.conditions or person
+    other = frame.wanted.form or frame.wanted.season or frame.has_cue(*_CHANGING) or frame.leaning
+    pointed = whole.ask in _OF_POINTS and whole.ask == (before.root or before.ask)
+    return (
+        pointed
+        and not (own or other)
+        and {f.iri for f in whole.focus} <= {f.iri for f in before.focus}
+    )
 
 
 def _repeated(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:
@@ -85,13 +179,23 @@ def _names_person(frame: Frame) -> bool:
 def _is_same_person(frame: Frame, before: Frame) -> bool:
     """Return whether two turns are about one person; a pronoun takes whom the first named."""
     old, new = before.patient.who, _who(frame)
-    if frame.has_cue("myself") or (frame.has_cue("own") and new in _ASKER):
-        return old in _ASKER
-    if new in _ASKER:
+    if old in _ASKER and before.patient.age is not None and before.patient.age < _GROWN:
+        old = "child"
+    kin, named = (set(_KIN.findall(fold(text))) for text in (before.text, frame.text))
+    if kin and named and kin.isdisjoint(named):
+        return False
+    of_own = frame.has_cue("myself") or (frame.has_cue("own") and new in _ASKER)
+    if of_own and not frame.has_cue("others"):
+        return old in _ASKER and not before.has_cue("others")
+    if new in _ASKER and not frame.has_cue("others"):
         return True
+    if old in _ASKER and new == "other" and not before.has_cue("own"):
+        return True  # "foods for anaemia", "she is allergic to fish"
     others = any(f.role == "other_person" for f in before.focus)
     named_before = old not in _ASKER or others
-    return new == old or (named_before and (new == "other" or frame.has_cue("them")))
+    return new == old or (
+        named_before and (new == "other" or (old == "other" and frame.has_cue("them")))
+    )
 
 
 def _who(frame: Frame) -> Who:
@@ -110,7 +214,8 @@ def _patient(frame: Frame, before: Frame, *, same: bool) -> Patient:
     new, old = frame.patient, before.patient
     if not same or frame.has_cue("adult") or _is_again_another(frame, before):
         return new
-    states = {state.label: state for state in (*old.states, *new.states)}
+    earlier = [s for s in old.states if new.age is None or s.iri not in STAGES]
+    states = {state.label: state for state in (*earlier, *new.states)}
     known = new.who in _ASKER or (new.who == "other" and old.who not in _ASKER)
     age = old.age if new.age is None else new.age
     return Patient(old.who if known else new.who, age, new.sex or old.sex, tuple(states.values()))
@@ -122,13 +227,14 @@ def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, sam
     focus = list(before.focus) if same else _impersonal(before, asked)
     if same and _is_again_another(frame, before):
         focus = [replace(f, role="condition") if f.role == "other_person" else f for f in focus]
-    adds = frame.has_cue("beside")
+    adds = frame.has_cue("beside", "adds")
     for group in _GROUPS:
         given = [f for f in new if f.role in group or (group is _THINGS and not f.iri)]
         old = [f for f in focus if f.role in group and f.assertion != "denied"]
         if given and not (adds and group is _THINGS):
             several = group is _THINGS and asked == "may" and len(old) > 1
-            focus = [f for f in focus if f not in (old[:1] if several else old)]
+            like = [f for f in old if _is_like(f, given, facts)] or old
+            focus = [f for f in focus if f not in (like[:1] if several else old)]
     patient = _patient(frame, before, same=same)
     if frame.patient.states and same:
         fields = {s.label for s in frame.patient.states}
@@ -136,8 +242,7 @@ def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, sam
         patient = replace(patient, states=tuple(s for s in patient.states if s.label not in gone))
     asked = _asked_of(frame, before, asked, new)
     given_up = {f.iri for f in before.focus} - {f.iri for f in focus}
-    kept_conditions = [c for c in before.conditions if given_up.isdisjoint(c.value.split("|"))]
-    conditions = {c.property: c for c in (*kept_conditions, *frame.conditions)}
+    old_conditions = [c for c in before.conditions if given_up.isdisjoint(c.value.split("|"))]
     return replace(
         frame,
         asks=(Ask(asked, 1.0),),
@@ -145,11 +250,29 @@ def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, sam
         focus=_merged(focus, new),
         patient=patient,
         wanted=_wanted(frame.wanted, before.wanted),
-        conditions=tuple(conditions.values()),
+        conditions=_narrowed(old_conditions, frame),
         leaning=frame.leaning or (before.leaning if same else ()),
         slots=before.slots,
         second=(),
     )
+
+
+def _is_like(focus: Focus, given: Iterable[Focus], facts: Facts) -> bool:
+    """Return whether a thing is of one class with something given in its place."""
+    return any(facts.classes.get(focus.iri) == facts.classes.get(f.iri) for f in given)
+
+
+def _narrowed(old: Iterable[Condition], frame: Frame) -> tuple[Condition, ...]:
+    """Return the conditions of a list with those of a follow-up; one that excludes is added."""
+    allergies = {f.iri for f in frame.of_role("allergy")}
+    new = [c for c in frame.conditions if allergies.isdisjoint(c.value.split("|"))]
+    found = {_key(c): c for c in (*old, *new)}
+    return tuple(found.values())
+
+
+def _key(condition: Condition) -> tuple[str, ...]:
+    fields = (condition.property, condition.operator, condition.value)
+    return fields if condition.operator == "is_not" else fields[:1]
 
 
 def _asked_of(frame: Frame, before: Frame, asked: AskType, new: Sequence[Focus]) -> AskType:
@@ -197,6 +320,10 @@ def _with_statement(frame: Frame, before: Frame, *, same: bool) -> Frame:
     denied = {f.iri for f in frame.focus if f.assertion == "denied"}
     new = [f for f in frame.focus if f.iri]
     focus = [f for f in before.focus if f.iri not in denied]
+    if frame.has_cue("retracts") and not any(f.role in _OWN for f in new):
+        gone = [f for f in before.focus if f.role == "medicine"]
+        gone = gone or [f for f in before.focus if f.role in _TROUBLES]
+        new += [replace(f, assertion="denied") for f in gone]
     things = [f for f in new if f.role in _THINGS and f.assertion != "denied"]
     if frame.has_cue("correction") and things:
         focus = [f for f in focus if f.role not in _THINGS]
@@ -211,9 +338,19 @@ def _with_statement(frame: Frame, before: Frame, *, same: bool) -> Frame:
         focus=_merged(focus, new),
         patient=patient,
         wanted=_wanted(frame.wanted, before.wanted),
+        conditions=_of_statement(frame, before),
         leaning=frame.leaning or before.leaning,
         second=(),
     )
+
+
+def _of_statement(frame: Frame, before: Frame) -> tuple[Condition, ...]:
+    """Return the conditions of a list after a statement; it leaves out what harms the person."""
+    if before.ask != "list":
+        return before.conditions
+    states = [s.iri for s in frame.patient.states if s.iri and s.assertion == "affirmed"]
+    out = tuple(Condition(HARM, "is_not", iri) for iri in states)
+    return _narrowed((*before.conditions, *out), frame)
 
 
 def _carried(
@@ -225,10 +362,14 @@ def _carried(
     short = len(frame.text) <= SHORT
     focus: list[Focus] = []
     ask = frame.ask
-    lacks = not named and (frame.has_cue("pronoun") or not _has_subject(frame))
+    lacks = not named and (frame.has_cue("pronoun") or not _has_subject(frame, facts))
     if short and lacks and (ask not in _WITHOUT_THINGS or frame.has_cue("who-may-not")):
         focus += _things(frame, before, offers, facts)
-    if ask == "compare" and short:
+    pair = [f for f in before.focus if f.role in _THINGS or not f.iri]
+    if ask == "compare" and short and before.ask == "compare" and not frame.has_cue("beside"):
+        frame = replace(frame, focus=tuple(f for f in frame.focus if f not in named))
+        focus, named = pair, []  # what is named is by what they differ: "which has less sugar"
+    elif ask == "compare" and short:
         focus += _compared(frame, [*named, *focus], before, offers, facts)
     if ask == "clarification" and short:
         ask = asked
@@ -250,9 +391,10 @@ def _carried(
     return replace(carried, root=asked if took and not named else "")
 
 
-def _has_subject(frame: Frame) -> bool:
+def _has_subject(frame: Frame, facts: Facts) -> bool:
     """Return whether a question names what it is about, other than the person."""
     about = [f for f in frame.focus if f.role in ("topic", "aim") and f.iri]
+    about = [f for f in about if not facts.is_a(f.iri, SHIYI.Method)]
     if frame.ask in ("why", "evidence", "property", "meaning", "regulation"):
         about += [f for f in frame.focus if f.role in _TROUBLES]
     return bool(about) or any(not f.iri for f in frame.focus)

@@ -26,6 +26,7 @@ _MOST, _GROWN, _OLDEST = 10, 14, 130
 _STAGES: Final = (
     ("infant", 0, 1), ("young-child", 0, 3), ("child", 0, 14), ("elderly", 65, 131),
 )  # fmt: skip
+STAGES: Final = frozenset(f"{ID}population-{name}" for name, _, _ in _STAGES)
 
 
 @cache
@@ -81,6 +82,7 @@ def _age(hit: re.Match[str], text: str) -> float | None:
         count += 0.5 if _CUES["and-a-half"].match(after) else 0.0
         return count - 0.1 if younger else count
     of_age = _CUES["old"].match(after) or _CUES["child-word"].search(text)
+    of_age = of_age or _CUES["age-of"].search(before)
     lasting = _CUES["span-before"].search(before) or _CUES["span-after"].match(after)
     if not of_age or (lasting and not _CUES["old"].match(after)):
         return None
