@@ -1,11 +1,9 @@
 """One form of answer for each ask, what comes before it, and the verdict it comes down to."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from shiyi.answering.knowledge.facts import MATERIAL
-from shiyi.answering.recommendation.additive_effects import write_taken_twice
 from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
 from shiyi.answering.retrieval.paths import Retrieved
@@ -23,6 +21,7 @@ from shiyi.answering.sections.lists import (
     tell_group,
     tell_list,
 )
+from shiyi.answering.sections.opening import MEDICAL, write_opening
 from shiyi.answering.sections.records import (
     tell_dose,
     tell_evidence,
@@ -38,7 +37,6 @@ from shiyi.answering.sections.records import (
     things_of,
 )
 from shiyi.answering.sections.terms import (
-    tell_alarms,
     tell_child_to_doctor,
     tell_constitution,
     tell_doctor,
@@ -50,20 +48,16 @@ from shiyi.answering.sections.verdicts import tell_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, plain
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
-from shiyi.answering.wording.verbalization import capital, join_names
-from shiyi.model.answer import SafetyWarning
-from shiyi.model.iris import VOCAB, resource
+from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
 Form = Callable[[AnswerContext], Contribution]
 _MOST_CHECKED: Final = 8
 _ASKED_SURELY: Final = 0.9
-_MOST_MADE, _MOST_REASONS = 2, 4
+_MOST_REASONS: Final = 4
+_OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
-_MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
-    "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
-})  # fmt: skip
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
 # where things meet, that comes first
 _WARNED_FIRST: Final = frozenset({"compare", "how", "why", "property"})
@@ -79,7 +73,7 @@ def write(
     """Write an answer from what a method retrieved; the safety check is the same for all."""
     part, parsed, verbalizer = Contribution(), context.parsed, context.verbalizer
     beyond = parsed.is_only_beyond_food() and not parsed.urgent
-    _first(context, part, runtime.settings.answer.country)
+    write_opening(context, part, runtime.settings.answer.country)
     if method in BY_PATHS:
         for form in _forms(context, retrieved, runtime):
             part.take(form(context))
@@ -161,116 +155,6 @@ def _rests(part: Contribution) -> bool:
     return any(line.facts for s in (part.opening, *part.sections) for line in s.lines)
 
 
-_REACTION: Final = resource("symptom-allergic-reaction").value
-
-
-def _allergic(context: AnswerContext, part: Contribution) -> None:
-    """Warn of a medicine of a class that somebody is allergic to, or to another member of it."""
-    allergies, verbalizer = context.parsed.person.allergies, context.verbalizer
-    theirs = {near: a for a in reversed(allergies) for near in context.facts.above(a)[1:]}
-    for drug in context.parsed.drugs:
-        above = context.facts.above(drug)
-        own = next((near for near in above if near in allergies), "")
-        reacts = {
-            f.subject: f
-            for near in above
-            if near in theirs
-            for f in context.facts.of(near, SHIYI.hasAdverseReaction)
-            if f.object == _REACTION
-        }
-        shared = next(iter(reacts), "")
-        if not (own or shared):
-            continue
-        names = {"x": verbalizer.name(drug), "y": verbalizer.name(own or shared)}
-        names |= {} if own else {"z": verbalizer.name(theirs[shared])}
-        text = verbalizer.verbalize("v_allergic_drug" if own else "v_allergic_kin", **names)
-        text = capital(text, verbalizer.language)
-        facts = () if own else (reacts[shared],)
-        part.warnings.append(SafetyWarning("contraindicated", text, tuple(f.claim for f in facts)))
-        part.note(*facts)
-        part.shown.add(text)
-        part.opening.add(text, *facts)
-
-
-def _first(context: AnswerContext, part: Contribution, country: str) -> None:
-    """Write what must come before everything: emergencies, medicines, what is left out."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    if parsed.urgent:
-        tell_alarms(context, part, country)
-        if parsed.alarm == "self_harm":
-            return
-    _allergic(context, part)
-    if len({*parsed.drugs, *parsed.person.drugs}) > 1:
-        write_taken_twice(context, part)
-    stops = parsed.urgent and parsed.frame.ask == "stop_medicine"
-    if stops or parsed.wants("stop_medicine"):
-        drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
-        text = verbalizer.verbalize("s_stop", drugs=drugs)
-        part.warnings.append(SafetyWarning("caution", text))
-        part.opening.add(text)
-    if (parsed.frame.topics or parsed.is_only_beyond_food()) and not parsed.urgent:
-        _beyond(context, part)
-    if parsed.theirs:
-        own = parsed.frame.patient.who in {"self", "general"}
-        part.opening.add(
-            verbalizer.verbalize(
-                "o_theirs" if own else "o_mine", states=_states(context, parsed.theirs)
-            )
-        )
-    _of_turn(context, part)
-    made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
-    for focus in made[:_MOST_MADE]:
-        values = {"word": plain(focus.within), "x": verbalizer.name(focus.iri)}
-        part.opening.add(verbalizer.verbalize("o_made", **values))
-    if parsed.frame.has_cue("cure"):
-        part.opening.add(verbalizer.verbalize("s_cure"))
-
-
-def _of_turn(context: AnswerContext, part: Contribution) -> None:
-    """Write what a follow-up takes back, and that what it asks of is not recorded."""
-    frame, verbalizer = context.parsed.frame, context.verbalizer
-    gone = [f.iri for f in frame.focus if f.assertion == "denied" and f.role in _RETRACTED]
-    if gone and frame.has_cue("retracts", "correction"):
-        part.opening.add(verbalizer.verbalize("o_without", states=_states(context, gone)))
-    if frame.has_cue("unanswered"):
-        words = plain(frame.text).rstrip("?.!\uff1f\u3002\uff01")
-        part.opening.add(verbalizer.verbalize("o_point", words=words))
-
-
-_OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
-_RETRACTED: Final = frozenset({"medicine", "condition", "complaint"})
-
-
-def _beyond(context: AnswerContext, part: Contribution) -> None:
-    """Add that a question is none of food, and whom to ask instead."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    if parsed.wants("chitchat"):
-        part.opening.add(verbalizer.verbalize("o_chat"))
-        return
-    topics = parsed.frame.topics
-    if not topics:
-        part.opening.add(verbalizer.verbalize("o_scope"))
-        return
-    names = join_names(
-        verbalizer.language, [verbalizer.verbalize(f"topic_{each}") for each in topics]
-    )
-    medical = _MEDICAL.intersection(topics)
-    ask = verbalizer.space + verbalizer.verbalize("o_beyond_doctor") if medical else ""
-    part.opening.add(verbalizer.verbalize("o_beyond", topics=names) + ask)
-
-
-def _states(context: AnswerContext, left: Iterable[str]) -> str:
-    """Name states and medicines; a food among them is what somebody is allergic to."""
-    verbalizer = context.verbalizer
-    named = [
-        verbalizer.verbalize("v_allergic_to", x=verbalizer.name(iri))
-        if context.facts.is_a(iri, *MATERIAL, SHIYI.FoodGroup, SHIYI.Organism)
-        else verbalizer.name(iri)
-        for iri in left
-    ]
-    return join_names(verbalizer.language, named)
-
-
 def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
     """Return the forms of what is asked, after the safety check of the things named."""
     parsed = context.parsed
@@ -282,7 +166,7 @@ def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> li
     if parsed.frame.has_cue("complains") and not parsed.groups:
         return [partial(_said_first, text=context.verbalizer.verbalize("o_sorry"))]
     if parsed.is_only_beyond_food():
-        return [tell_doctor] if _MEDICAL.intersection(parsed.frame.topics) else []
+        return [tell_doctor] if MEDICAL.intersection(parsed.frame.topics) else []
     found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]
     if parsed.wants(*_OF_RELATIONS):
         found.insert(bool(found) and found[0] is _warned, tell_joins)

@@ -1,0 +1,126 @@
+"""What comes before the answer: emergencies, medicines, whom it is for, what is left out."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from shiyi.answering.knowledge.facts import MATERIAL
+from shiyi.answering.recommendation.additive_effects import write_taken_twice
+from shiyi.answering.sections.terms import tell_alarms
+from shiyi.answering.understanding.question import plain
+from shiyi.answering.wording.draft import AnswerContext, Contribution
+from shiyi.answering.wording.verbalization import capital, join_names
+from shiyi.model.answer import SafetyWarning
+from shiyi.model.iris import resource
+from shiyi.ontology.terms import SHIYI
+
+_MOST_MADE: Final = 2
+MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
+    "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
+})  # fmt: skip
+_REACTION: Final = resource("symptom-allergic-reaction").value
+
+
+def _allergic(context: AnswerContext, part: Contribution) -> None:
+    """Warn of a medicine of a class that somebody is allergic to, or to another member of it."""
+    allergies, verbalizer = context.parsed.person.allergies, context.verbalizer
+    theirs = {near: a for a in reversed(allergies) for near in context.facts.above(a)[1:]}
+    for drug in context.parsed.drugs:
+        above = context.facts.above(drug)
+        own = next((near for near in above if near in allergies), "")
+        reacts = {
+            f.subject: f
+            for near in above
+            if near in theirs
+            for f in context.facts.of(near, SHIYI.hasAdverseReaction)
+            if f.object == _REACTION
+        }
+        shared = next(iter(reacts), "")
+        if not (own or shared):
+            continue
+        names = {"x": verbalizer.name(drug), "y": verbalizer.name(own or shared)}
+        names |= {} if own else {"z": verbalizer.name(theirs[shared])}
+        text = verbalizer.verbalize("v_allergic_drug" if own else "v_allergic_kin", **names)
+        text = capital(text, verbalizer.language)
+        facts = () if own else (reacts[shared],)
+        part.warnings.append(SafetyWarning("contraindicated", text, tuple(f.claim for f in facts)))
+        part.note(*facts)
+        part.shown.add(text)
+        part.opening.add(text, *facts)
+
+
+def write_opening(context: AnswerContext, part: Contribution, country: str) -> None:
+    """Write what must come before everything: emergencies, medicines, what is left out."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    if parsed.urgent:
+        tell_alarms(context, part, country)
+        if parsed.alarm == "self_harm":
+            return
+    _allergic(context, part)
+    if len({*parsed.drugs, *parsed.person.drugs}) > 1:
+        write_taken_twice(context, part)
+    stops = parsed.urgent and parsed.frame.ask == "stop_medicine"
+    if stops or parsed.wants("stop_medicine"):
+        drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
+        text = verbalizer.verbalize("s_stop", drugs=drugs)
+        part.warnings.append(SafetyWarning("caution", text))
+        part.opening.add(text)
+    if (parsed.frame.topics or parsed.is_only_beyond_food()) and not parsed.urgent:
+        _beyond(context, part)
+    if parsed.theirs:
+        own = parsed.frame.patient.who in {"self", "general"}
+        part.opening.add(
+            verbalizer.verbalize(
+                "o_theirs" if own else "o_mine", states=_states(context, parsed.theirs)
+            )
+        )
+    _of_turn(context, part)
+    made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
+    for focus in made[:_MOST_MADE]:
+        values = {"word": plain(focus.within), "x": verbalizer.name(focus.iri)}
+        part.opening.add(verbalizer.verbalize("o_made", **values))
+    if parsed.frame.has_cue("cure"):
+        part.opening.add(verbalizer.verbalize("s_cure"))
+
+
+def _of_turn(context: AnswerContext, part: Contribution) -> None:
+    """Write what a follow-up takes back, and that what it asks of is not recorded."""
+    frame, verbalizer = context.parsed.frame, context.verbalizer
+    gone = [f.iri for f in frame.focus if f.assertion == "denied" and f.role in _RETRACTED]
+    if gone and frame.has_cue("retracts", "correction"):
+        part.opening.add(verbalizer.verbalize("o_without", states=_states(context, gone)))
+    if frame.has_cue("unanswered"):
+        words = plain(frame.text).rstrip("?.!\uff1f\u3002\uff01")
+        part.opening.add(verbalizer.verbalize("o_point", words=words))
+
+
+_RETRACTED: Final = frozenset({"medicine", "condition", "complaint"})
+
+
+def _beyond(context: AnswerContext, part: Contribution) -> None:
+    """Add that a question is none of food, and whom to ask instead."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    if parsed.wants("chitchat"):
+        part.opening.add(verbalizer.verbalize("o_chat"))
+        return
+    topics = parsed.frame.topics
+    if not topics:
+        part.opening.add(verbalizer.verbalize("o_scope"))
+        return
+    names = join_names(
+        verbalizer.language, [verbalizer.verbalize(f"topic_{each}") for each in topics]
+    )
+    medical = MEDICAL.intersection(topics)
+    ask = verbalizer.space + verbalizer.verbalize("o_beyond_doctor") if medical else ""
+    part.opening.add(verbalizer.verbalize("o_beyond", topics=names) + ask)
+
+
+def _states(context: AnswerContext, left: Iterable[str]) -> str:
+    """Name states and medicines; a food among them is what somebody is allergic to."""
+    verbalizer = context.verbalizer
+    named = [
+        verbalizer.verbalize("v_allergic_to", x=verbalizer.name(iri))
+        if context.facts.is_a(iri, *MATERIAL, SHIYI.FoodGroup, SHIYI.Organism)
+        else verbalizer.name(iri)
+        for iri in left
+    ]
+    return join_names(verbalizer.language, named)
