@@ -22,6 +22,7 @@ from shiyi.ontology.terms import SHIYI
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 _MANY: Final = 3  # Shiyi's: kinds that make a word one for a whole group of diseases
 _MOST_KEPT: Final = 256  # sets of states whose consequences are stored
+_MOST_FOUND: Final = 4_096  # things of which it is stored what speaks against them in some states
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
 _PRONE: Final = resource("population-allergic").value
 _SLIGHT: Final = resource("toxicity-slight").value
@@ -80,6 +81,10 @@ class Safety:
     _closed: dict[tuple[str, ...], Mapping[str, list[tuple[str, tuple[Fact, ...]]]]] = field(
         default_factory=dict, repr=False
     )
+    _met_by: dict[tuple[str, tuple[str, ...]], tuple[Finding, ...]] = field(
+        default_factory=dict, repr=False
+    )
+    _left_out: dict[str, Mapping[str, Fact]] = field(default_factory=dict, repr=False)
 
     def check(
         self, material: str, person: Person, beside: Iterable[str] = ()
@@ -105,13 +110,13 @@ class Safety:
 
         Who is allergic to prawns may have milk; royal jelly is warned of for its own sake.
         """
-        theirs = {g for each in allergies for g in (each, *self._groups_of(each))}
+        if not (theirs := {g for each in allergies for g in (each, *self._groups_of(each))}):
+            return tuple(found)
         return tuple(
             f
             for f in found
             if not (
-                theirs
-                and f.against == _PRONE
+                f.against == _PRONE
                 and self._groups_of(f.fact.subject)
                 and not theirs & {f.fact.subject, *self._groups_of(f.fact.subject)}
             )
@@ -119,9 +124,17 @@ class Safety:
 
     def against_states(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the conditions among ``states`` in which a source warns of ``material``."""
+        key = material, tuple(states)
+        if (known := self._met_by.get(key)) is None:
+            if len(self._met_by) >= _MOST_FOUND:
+                self._met_by.clear()
+            known = self._met_by[key] = self._against(*key)
+        return known
+
+    def _against(self, material: str, states: tuple[str, ...]) -> tuple[Finding, ...]:
         found: list[Finding] = []
-        met = self._met(tuple(states))
-        for part, made_of in self._parts(material):
+        met = self._met(states)
+        for part, made_of in self._parts(material) if met else ():
             for there, fact in self._warnings(part):
                 for state, grounds in met.get(there, ()):
                     through = part if part != material else there if there != state else ""
@@ -310,20 +323,27 @@ class Safety:
     def _diets(self, material: str, states: Iterable[str]) -> Iterator[Finding]:
         """Find the groups of food that are left out by people of such a diet, or in a disease."""
         for state in states:
+            if not (groups := self._groups_left_out(state)):
+                continue
             by_choice = self.facts.is_a(state, SHIYI.Population)
             severity = "caution" if by_choice else "contraindicated"
+            for part, made_of in self._parts(material):
+                for member in self._memberships(part):
+                    if rule := groups.get(member.object):
+                        through = part if part != material else ""
+                        facts = (member, rule, *made_of)
+                        yield Finding(severity, material, state, facts, through, by_choice)
+
+    def _groups_left_out(self, state: str) -> Mapping[str, Fact]:
+        if (known := self._left_out.get(state)) is None:
             rules = [
                 f
                 for near in self.facts.above(state)
                 for f in self.facts.of(near, SHIYI.excludesFoodGroup)
             ]
             groups = {group: rule for rule in rules for group in self.facts.below(rule.object)}
-            for part, made_of in self._parts(material) if groups else ():
-                for member in self._memberships(part):
-                    if rule := groups.get(member.object):
-                        through = part if part != material else ""
-                        facts = (member, rule, *made_of)
-                        yield Finding(severity, material, state, facts, through, by_choice)
+            known = self._left_out[state] = groups
+        return known
 
     def _memberships(self, material: str) -> tuple[Fact, ...]:
         return self.facts.of(material, SHIYI.hasFoodGroup)
@@ -338,8 +358,10 @@ class Safety:
 
         Of interactions rated alike, one whose source says why comes first.
         """
+        if len(every := list(found)) < 2:
+            return tuple(every)
         ranked = sorted(
-            found,
+            every,
             key=lambda f: (
                 WARNINGS.index(f.severity),
                 self._rated(f),

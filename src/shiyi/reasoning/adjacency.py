@@ -60,14 +60,21 @@ class Ranks(Mapping[str, float]):
     def __init__(self, nodes: Strings, ranks: Vector) -> None:
         """Pair ``nodes`` with their ``ranks``."""
         self.nodes, self.ranks = nodes, ranks
-        self._place = lru_cache(_KEPT)(nodes.place)
+        self._known = lru_cache(_KEPT)(self._read)
+
+    def _read(self, node: str) -> float:
+        place = self.nodes.place(node)
+        return 0.0 if place is None else float(self.ranks[place])
 
     @override
     def __getitem__(self, node: str) -> float:
-        place = self._place(node)
-        if place is None or not (rank := float(self.ranks[place])):
-            raise KeyError(node)
-        return rank
+        if rank := self._known(node):
+            return rank
+        raise KeyError(node)
+
+    @override
+    def get(self, node: str, default: Any = None, /) -> Any:
+        return self._known(node) or default
 
     @override
     def __iter__(self) -> Iterator[str]:

@@ -8,6 +8,7 @@ from shiyi.answering.recommendation.additive_effects import (
     Record,
     _unsaid,
     effect_of,
+    recorded_of,
     together,
 )
 from shiyi.answering.safety import Safety
@@ -140,6 +141,7 @@ def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Run
         (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
     )
     assert all(
-        effect_of(runtime.safety, _OF["bleeding"], each[0]) for each in (danshen, policosanol)
+        effect_of(runtime.safety, _OF["bleeding"], *recorded_of(runtime.safety, each[0]))
+        for each in (danshen, policosanol)
     )
     assert together(runtime.safety, (danshen, policosanol)) == ()

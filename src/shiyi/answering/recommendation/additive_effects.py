@@ -82,8 +82,9 @@ def together(
     ``every``, pairs of medicines and pairs on record add up as well.
     """
     found, ends = dict[tuple[tuple[str, ...], ...], list[Together]](), tuple(ends)
+    things = {end: _recorded_of(safety, end) for end in ends}
     for effect in EFFECTS:
-        known = [record for end in ends if (record := _record(safety, effect, end))]
+        known = [record for end in ends if (record := _record(safety, effect, end, things[end]))]
         pairs = [
             pair
             for pair in itertools.combinations(known, 2)
@@ -103,27 +104,45 @@ def together(
     )
 
 
-def _record(safety: Safety, effect: Effect, end: tuple[str, ...]) -> Record | None:
-    """Return the first of the things that one name may mean that has the effect, or of its kin."""
+_Recorded = tuple[str, tuple[Fact, ...], list[tuple[Fact, str]]]  # of a thing: effects, and notes
+
+
+def _recorded_of(safety: Safety, end: tuple[str, ...]) -> list[_Recorded]:
+    """Return what is recorded of the things that one name may mean, then of their kin."""
     kin = (k for each in end for k in safety.facts.kin(each))
-    for thing in (*end, *kin):
-        if fact := effect_of(safety, effect, thing):
+    return [(thing, *recorded_of(safety, thing)) for thing in (*end, *kin)]
+
+
+def _record(
+    safety: Safety, effect: Effect, end: tuple[str, ...], things: Iterable[_Recorded]
+) -> Record | None:
+    """Return the first of the things that one name may mean that has the effect, or of its kin."""
+    for thing, recorded, noted in things:
+        if fact := effect_of(safety, effect, recorded, noted):
             return Record(thing, fact, end, _weight(safety, fact))
     return None
 
 
-def effect_of(safety: Safety, effect: Effect, thing: str) -> Fact | None:
-    """Return the surest claim that records an effect of a thing, of its kind or its ingredients."""
+def recorded_of(safety: Safety, thing: str) -> tuple[tuple[Fact, ...], list[tuple[Fact, str]]]:
+    """Return the effects of a thing, its kind or ingredients; its interactions with their notes."""
     facts, made_of = safety.facts, [f.object for f in safety.facts.of(thing, SHIYI.hasIngredient)]
     near = [n for each in (thing, *made_of) for n in facts.above(each)]
-    for each in near:
-        recorded = facts.of(each, SHIYI.hasAdverseReaction, SHIYI.hasTherapeuticClass)
-        if own := next((f for f in recorded if effect.is_reaction(f)), None):
-            return own
-    met = (f for each in near for f in facts.of(each, SHIYI.interactsWith))
+    effects = (SHIYI.hasAdverseReaction, SHIYI.hasTherapeuticClass)
+    met = [f for each in near for f in facts.of(each, SHIYI.interactsWith)]
     surest = heapq.nsmallest(_MOST_NOTED, met, key=lambda f: (-f.confidence, f.claim))
-    noted = [f for f in surest if _CUES[effect.phrase].search(_note(safety, f))]
-    return min(noted, key=lambda f: (-_weight(safety, f), -f.confidence, f.claim), default=None)
+    notes = [(f, note) for f in surest if (note := _note(safety, f))]
+    return tuple(f for each in near for f in facts.of(each, *effects)), notes
+
+
+def effect_of(
+    safety: Safety, effect: Effect, recorded: Iterable[Fact], noted: Iterable[tuple[Fact, str]]
+) -> Fact | None:
+    """Return the surest claim that records an effect among those :func:`recorded_of` a thing."""
+    if own := next((f for f in recorded if effect.is_reaction(f)), None):
+        return own
+    cue = _CUES[effect.phrase]
+    some = [f for f, note in noted if cue.search(note)]
+    return min(some, key=lambda f: (-_weight(safety, f), -f.confidence, f.claim), default=None)
 
 
 def _note(safety: Safety, fact: Fact) -> str:

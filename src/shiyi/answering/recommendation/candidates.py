@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact, Facts
@@ -63,9 +62,9 @@ class Candidate:
         """Return whether it is recorded for one of some complaints itself, without a pattern."""
         return any(len(p.hops) == 1 and p.hops[0].start in ailments for p in self.paths)
 
-    def ranked_paths(self) -> tuple[Path, ...]:
-        """Return the paths by what they count here, best first."""
-        return tuple(sorted(self.paths, key=lambda path: (-self._worth(path), *_plainest(path))))
+    def best_path(self) -> Path:
+        """Return the path that counts most here."""
+        return min(self.paths, key=lambda path: (-self._worth(path), *_plainest(path)))
 
     def along(self, path: Path) -> "Candidate":
         """Return the candidate with the paths alone that go on as ``path`` from any concept."""
@@ -145,7 +144,11 @@ def choose(
         ends = {iri: paths for iri, paths in ends.items() if _is_plain_food(iri, facts)}
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
-    place = partial(_place, _wanted(differential))
+    wanted = _wanted(differential)
+    places = {c.iri: _place(wanted, c) for c in (*pool, *extra)}
+
+    def place(each: Candidate) -> tuple[object, ...]:
+        return places[each.iri]
 
     def judged_of(those: list[Candidate]) -> list[Candidate]:
         return _judged(sorted(those, key=place), parsed, differential, facts, safety)
@@ -185,7 +188,7 @@ def _leading(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list
     season without a path stays.
     """
     listed = list(opened)
-    first = {c.iri: c.ranked_paths()[0] for c in listed if c.paths}
+    first = {c.iri: c.best_path() for c in listed if c.paths}
     paths = diverse(first.values(), k, per_end=1)
     reached = {path.hops[-1].end: path for path in paths}
     found = [
@@ -255,6 +258,8 @@ def _near(ends: Mapping[str, list[Path]], parsed: Question, facts: Facts) -> lis
 def _fits(iri: str, parsed: Question, facts: Facts) -> tuple[Fact, ...]:
     """List the claims that fit a thing to season and form; none where one of them is missing."""
     seasons, methods = set(parsed.seasons), set(_methods(parsed))
+    if not (seasons or methods):
+        return ()
     in_season = [f for f in facts.of(iri, SHIYI.suitableSeason) if f.object in seasons]
     made_so = [f for f in facts.of(iri, SHIYI.preparedBy) if f.object in methods]
     whole = (bool(in_season) or not seasons) and (bool(made_so) or not methods)

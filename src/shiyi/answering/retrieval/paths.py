@@ -410,9 +410,7 @@ class Retriever:
                 steps.append(
                     {"step": "kept", "path": named, "found": walk.found, "kept": len(walk.paths)}
                 )
-            for path in walk.paths:
-                if path.weakest >= least and self._fits(path, wanted):
-                    found[tuple(hop.claim for hop in path.hops)] = path
+            found |= {tuple([hop.claim for hop in path.hops]): path for path in walk.paths}
             ran.add(walk.engine)
         rank = self.rank
         if self.ranking.scope == "query_subgraph":
@@ -444,10 +442,6 @@ class Retriever:
                 if both_ways or all(step.forward for step in plan)
             ]
         return found
-
-    def _fits(self, path: Path, wanted: Collection[NamedNode]) -> bool:
-        ends_well = self.facts.is_a(path.hops[-1].end, *wanted)
-        return ends_well and self.planner.sound(path, self.facts.classes)
 
     def _query(self, plan: RelationPath, seeds: tuple[str, ...]) -> str:
         return path_query(

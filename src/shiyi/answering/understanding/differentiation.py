@@ -10,8 +10,10 @@ from shiyi.ontology.terms import SHIYI
 
 COLD: Final = resource("nature-cold").value
 HOT: Final = resource("nature-hot").value
-_COOLING: Final = tuple(resource(f"nature-{name}").value for name in ("cold", "cool"))
-_WARMING: Final = tuple(resource(f"nature-{name}").value for name in ("hot", "warm"))
+_EFFECTS: Final = {
+    "cooling": frozenset(resource(f"nature-{name}").value for name in ("cold", "cool")),
+    "warming": frozenset(resource(f"nature-{name}").value for name in ("hot", "warm")),
+}
 _ENOUGH: Final = 2  # one sign alone decides nothing
 _MOST: Final = 256  # Shiyi's: patterns looked at; signs that as many share tell hardly any apart
 
@@ -113,13 +115,10 @@ def effect_of(facts: Facts, material: str) -> tuple[str, tuple[Fact, ...]]:
 
 def _effect(facts: Facts, natures: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
     """Weigh all sources of a nature: an effect has more than half of their confidence."""
-    sides = {
-        "cooling": tuple(f for f in natures if set(_COOLING) & set(facts.above(f.object))),
-        "warming": tuple(f for f in natures if set(_WARMING) & set(facts.above(f.object))),
-    }
-    whole = sum(f.confidence for f in natures)
-    for effect, found in sides.items():
-        if found and 2 * sum(f.confidence for f in found) > whole:
+    whole = sum([f.confidence for f in natures])
+    for effect, side in _EFFECTS.items():
+        found = tuple([f for f in natures if not side.isdisjoint(facts.above(f.object))])
+        if found and 2 * sum([f.confidence for f in found]) > whole:
             return effect, found
     return "", ()
 

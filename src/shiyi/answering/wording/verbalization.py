@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from shiyi.answering.knowledge.evidence import Evidences
@@ -370,10 +371,15 @@ def tells_kind(language: str, text: str) -> bool:
     >>> tells_kind("en", "Goji (read in Bencao)."), tells_kind("en", "Goji was read in a book.")
     (True, False)
     """
+    return any(each in text for each in _kind_texts(language))
+
+
+@cache
+def _kind_texts(language: str) -> frozenset[str]:
     starts = ("（", "；", "，") if language == "zh" else ("(", "; ", ", ")
-    values = {verbalize(language, f"kind_{kind.value}", source="\0") for kind in EvidenceKind}
-    values |= {verbalize(language, f"kind_{kind.value}_alone") for kind in EvidenceKind}
-    return any(start + each.split("\0")[0] in text for start in starts for each in values)
+    values = [verbalize(language, f"kind_{kind.value}", source="\0") for kind in EvidenceKind]
+    values += [verbalize(language, f"kind_{kind.value}_alone") for kind in EvidenceKind]
+    return frozenset(start + each.split("\0")[0] for start in starts for each in values)
 
 
 def rank_of_tier(name: str) -> int:
