@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from typing_extensions import override
@@ -40,16 +40,13 @@ class Hop:
     claim: str
     confidence: float
     forward: bool = True
+    start: str = field(init=False, repr=False, compare=False)  # the node the hop leaves
+    end: str = field(init=False, repr=False, compare=False)  # the node the hop reaches
 
-    @property
-    def start(self) -> str:
-        """Return the node the hop leaves."""
-        return self.subject if self.forward else self.object
-
-    @property
-    def end(self) -> str:
-        """Return the node the hop reaches."""
-        return self.object if self.forward else self.subject
+    def __post_init__(self) -> None:
+        ends = (self.subject, self.object) if self.forward else (self.object, self.subject)
+        for name, end in zip(("start", "end"), ends, strict=True):
+            object.__setattr__(self, name, end)
 
     def to_json(self) -> dict[str, Any]:
         """Return the hop as the answer's JSON holds it."""
@@ -80,7 +77,7 @@ class Path:
     @property
     def entities(self) -> tuple[str, ...]:
         """List the nodes in walking order, one more than there are hops."""
-        return (self.hops[0].start, *(hop.end for hop in self.hops))
+        return (self.hops[0].start, *[hop.end for hop in self.hops])
 
     @property
     def relations(self) -> RelationPath:
@@ -90,7 +87,7 @@ class Path:
     @property
     def product(self) -> float:
         """Multiply the confidences of the hops."""
-        return math.prod(hop.confidence for hop in self.hops)
+        return math.prod([hop.confidence for hop in self.hops])
 
     @property
     def weakest(self) -> float:

@@ -89,14 +89,13 @@ def merged(rankings: Iterable[Sequence[Fact]]) -> tuple[Found, ...]:
         for rank, fact in enumerate(ranking, 1):
             total[fact.claim] += 1 / (RRF + rank)
             facts.setdefault(fact.claim, fact)
-    ranked = sorted(total, key=lambda claim: (-total[claim], claim))
-    return tuple(Found(facts[claim], total[claim]) for claim in ranked)
+    return best_first(total, facts)
 
 
 def best_first(scores: Mapping[str, float], facts: Mapping[str, Fact]) -> tuple[Found, ...]:
     """Rank claims by their scores."""
-    ranked = sorted(scores, key=lambda claim: (-scores[claim], claim))
-    return tuple(Found(facts[claim], scores[claim]) for claim in ranked)
+    ranked = sorted([(-score, claim) for claim, score in scores.items()])
+    return tuple([Found(facts[claim], -score) for score, claim in ranked])
 
 
 def borne(runtime: Runtime, unit: Unit, most: int = 5) -> tuple[Fact, ...]:

@@ -64,7 +64,10 @@ class Candidate:
 
     def best_path(self) -> Path:
         """Return the path that counts most here."""
-        return min(self.paths, key=lambda path: (-self._worth(path), *_plainest(path)))
+        worths = list(map(self._worth, self.paths))
+        most = max(worths)
+        best = [path for path, worth in zip(self.paths, worths, strict=True) if worth == most]
+        return min(best, key=_plainest) if len(best) > 1 else best[0]
 
     def along(self, path: Path) -> "Candidate":
         """Return the candidate with the paths alone that go on as ``path`` from any concept."""
@@ -323,7 +326,7 @@ def _is_open(candidate: Candidate) -> bool:
 
 
 def _worth(candidate: Candidate) -> tuple[object, ...]:
-    best = max((path.score for path in candidate.paths), default=0.0)
+    best = max([path.score for path in candidate.paths], default=0.0)
     return -candidate.support, -best, candidate.iri
 
 
@@ -335,7 +338,7 @@ def _candidate(iri: str, paths: list[Path], parsed: Question, facts: Facts) -> C
     fits = _fits(iri, parsed, facts)
     effect, because = effect_of(facts, iri)
     named = {*parsed.ailments, *parsed.person.states, *parsed.populations}
-    beside = frozenset(path.hops[0].start for path in paths) - named
+    beside = frozenset([path.hops[0].start for path in paths]) - named
     return Candidate(iri, tuple(paths), fits, effect, because, beside=beside)
 
 

@@ -239,7 +239,9 @@ class ProjectionFinder:
 
     def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
         """Return all paths where they are few, else those that may be suggested or shown."""
-        found = [self._ways(path, seeds, sought) for path, seeds in errands]
+        fits = [self._fits(name, sought.wanted) for name in self._classes.names]
+        wanted = np.array(fits, dtype=bool)
+        found = [self._ways(path, seeds, sought.least, wanted) for path, seeds in errands]
         if sum(map(len, found)) <= _ALL:
             chosen: Iterable[Sequence[int] | Places] = [range(len(ways)) for ways in found]
         else:
@@ -249,9 +251,10 @@ class ProjectionFinder:
             for ways, rows in zip(found, chosen, strict=True)
         ]
 
-    def _ways(self, path: RelationPath, seeds: tuple[str, ...], sought: Sought) -> Ways:
+    def _ways(
+        self, path: RelationPath, seeds: tuple[str, ...], least: float, wanted: Bools
+    ) -> Ways:
         classes = self._classes
-        wanted = np.array([self._fits(name, sought.wanted) for name in classes.names], dtype=bool)
 
         def admits(place: int, starts: Ints, ends: Ints) -> Bools:
             there = classes.at(ends)
@@ -259,7 +262,7 @@ class ProjectionFinder:
                 return np.asarray(wanted[there])
             return np.asarray(self._leads(path[place], place == 0)[classes.at(starts), there])
 
-        return ways_along(self.projection, path, seeds, sought.least, admits)
+        return ways_along(self.projection, path, seeds, least, admits)
 
     def _fits(self, name: str, wanted: Collection[NamedNode]) -> bool:
         above = self.facts.schema.above.get(name, frozenset())

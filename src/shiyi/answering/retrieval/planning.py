@@ -156,7 +156,7 @@ def specific(path: Path, rank: Mapping[str, float]) -> float:
     much evidence leads to is better known. The evidence is in the confidences.
     """
     ends = [math.log2(2.0 + rank.get(hop.end, 0.0)) for hop in path.hops]
-    hubs: float = math.prod((1.0 + each) ** _HUB for each in ends[:-1])
+    hubs: float = math.prod([(1.0 + each) ** _HUB for each in ends[:-1]])
     further: float = PER_HOP ** (len(path.hops) - 1)
     return path.product * further * math.sqrt(ends[-1]) / hubs
 

@@ -186,21 +186,29 @@ class Reader:
         slots = slots_in(text.folded)
         found = features(text, spans, slots)
         vector = self.embedder.encode([text.raw])[0]
-        asks = self.heads["ask"].probabilities(found, vector)
-        ranked = sorted(zip(ASKS, asks.tolist(), strict=True), key=lambda each: -each[1])
         polarity = self.heads["polarity"].probabilities(found, vector).argmax()
         calm = float(self.heads["alarm"].probabilities(found, vector)[-1])
         who = self.heads["who"].probabilities(found, vector).argmax()
         return Frame(
             text.raw,
             "zh" if text.language == "zh" else "en",
-            tuple(Ask(name, p) for name, p in ranked),  # type: ignore[arg-type]
+            self._asks(found, vector),
             POLARITIES[int(polarity)],  # type: ignore[arg-type]
             Patient(WHO[int(who)]),  # type: ignore[arg-type]
             danger=min(1.0, max(0.0, 1 - calm)),
             alarm=alarm_of(slots),  # type: ignore[arg-type]
             slots=slots,
         )
+
+    def likeliest(self, text: QuestionText) -> Ask:
+        """Return what a clause asks most likely, without the rest of its frame."""
+        found = features(text, (), slots_in(text.folded))
+        return self._asks(found, self.embedder.encode([text.raw])[0])[0]
+
+    def _asks(self, found: Features, vector: Floats) -> tuple[Ask, ...]:
+        probabilities = self.heads["ask"].probabilities(found, vector).tolist()
+        ranked = sorted(zip(ASKS, probabilities, strict=True), key=lambda each: -each[1])
+        return tuple(Ask(name, p) for name, p in ranked)  # type: ignore[arg-type]
 
 
 @cache
