@@ -9,11 +9,14 @@ it then has resident. The last figures are those of relation paths from the larg
 import argparse
 import gc
 import json
+import os
 import resource
 import statistics
 import time
 from pathlib import Path as File
 from urllib.parse import quote
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `shiyi` sets it, before NumPy is loaded
 
 import psutil
 from grown import SIZES, grown, hub_paths, largest_hub

@@ -359,12 +359,8 @@ def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
     """
     trace = _mapping(earlier.get("trace"), "trace")
     asked = _mapping(trace.get("asked"), "trace.asked")
-    question, method, language = (
-        asked.get("question"),
-        earlier.get("method"),
-        earlier.get("language"),
-    )
-    k = asked.get("k")
+    question, k = asked.get("question"), asked.get("k")
+    method, language = earlier.get("method"), earlier.get("language")
     if not (isinstance(question, str) and isinstance(method, str) and isinstance(language, str)):
         raise UsageError("an answer to replay has a question, a method and a language")
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):

@@ -280,15 +280,8 @@ class Runtime:
         embedder = linker.vectors.embedder if linker.vectors else None
         # the texts that were written are of the whole
         folder = base.folder / "index" if shown is None else None
-        runtime = cls._of(
-            store,
-            linker,
-            standing_facts.facts,
-            standing_facts.projection,
-            settings,
-            embedder,
-            folder,
-        )
+        facts, projection = standing_facts.facts, standing_facts.projection
+        runtime = cls._of(store, linker, facts, projection, settings, embedder, folder)
         runtime.shelf.changed = standing_facts.changed
         return runtime
 

@@ -1,8 +1,8 @@
 """Contraindications, interactions and allergies of a person."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import (
@@ -17,12 +17,11 @@ from shiyi.answering.knowledge.facts import (
 from shiyi.answering.knowledge.severity import WARNINGS, of_caution
 from shiyi.answering.understanding.patient import Person
 from shiyi.model.iris import resource
+from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 _MANY: Final = 3  # Shiyi's: kinds that make a word one for a whole group of diseases
-_MOST_KEPT: Final = 256  # sets of states whose consequences are stored
-_MOST_FOUND: Final = 4_096  # things of which it is stored what speaks against them in some states
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
 _PRONE: Final = resource("population-allergic").value
 _SLIGHT: Final = resource("toxicity-slight").value
@@ -68,23 +67,38 @@ class Finding:
         return tuple(f.claim for f in self.stated)
 
 
+_Key = ParamSpec("_Key")
+_Value = TypeVar("_Value")
+_Method = Callable[Concatenate["Safety", _Key], _Value]
+_ALL: Final = 65_536  # of what the base alone decides
+
+
+def _stored(most: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Value]]:
+    """Store what a method returns for its arguments, for up to ``most`` of them."""
+
+    def storing(compute: _Method[_Key, _Value]) -> _Method[_Key, _Value]:
+        name = compute.__name__
+
+        def read(self: "Safety", /, *key: _Key.args, **names: _Key.kwargs) -> _Value:
+            known: dict[Any, _Value] = self._known.setdefault(name, {})
+            if (found := known.get(key)) is None:
+                if len(known) >= most:
+                    known.clear()
+                found = known[key] = compute(self, *key, **names)
+            return found
+
+        return read
+
+    return storing
+
+
 @dataclass(frozen=True, slots=True)
 class Safety:
     """Looks up every safety claim; a missing record is never read as consent."""
 
     facts: Facts
     evidences: Evidences
-    _implied: dict[str, _Parts] = field(default_factory=dict, repr=False)
-    _made_of: dict[str, _Parts] = field(default_factory=dict, repr=False)
-    _warned: dict[str, tuple[tuple[str, Fact], ...]] = field(default_factory=dict, repr=False)
-    _severities: dict[str, str] = field(default_factory=dict, repr=False)
-    _closed: dict[tuple[str, ...], Mapping[str, list[tuple[str, tuple[Fact, ...]]]]] = field(
-        default_factory=dict, repr=False
-    )
-    _met_by: dict[tuple[str, tuple[str, ...]], tuple[Finding, ...]] = field(
-        default_factory=dict, repr=False
-    )
-    _left_out: dict[str, Mapping[str, Fact]] = field(default_factory=dict, repr=False)
+    _known: dict[str, dict[Any, Any]] = field(default_factory=dict, repr=False)
 
     def check(
         self, material: str, person: Person, beside: Iterable[str] = ()
@@ -124,13 +138,9 @@ class Safety:
 
     def against_states(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the conditions among ``states`` in which a source warns of ``material``."""
-        key = material, tuple(states)
-        if (known := self._met_by.get(key)) is None:
-            if len(self._met_by) >= _MOST_FOUND:
-                self._met_by.clear()
-            known = self._met_by[key] = self._against(*key)
-        return known
+        return self._against(material, tuple(states))
 
+    @_stored(4_096)
     def _against(self, material: str, states: tuple[str, ...]) -> tuple[Finding, ...]:
         found: list[Finding] = []
         met = self._met(states)
@@ -204,10 +214,9 @@ class Safety:
             if not f.positive and f.predicate != SHIYI.isEffectiveFor
         )
 
+    @_stored(_ALL)
     def _state_grounds(self, state: str) -> _Parts:
         """List the states that ``state`` implies, with the claims that say so."""
-        if state in self._implied:
-            return self._implied[state]
         reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
         reached |= self._kinds_of(state)
         queue = list(reached)
@@ -218,7 +227,7 @@ class Safety:
                     if above not in reached:
                         reached[above] = (*reached[here], link)
                         queue.append(above)
-        return self._implied.setdefault(state, tuple(reached.items()))
+        return tuple(reached.items())
 
     def _kinds_of(self, state: str) -> dict[str, tuple[Fact, ...]]:
         """List the diseases a collective word may mean: "a liver disease" may be hepatitis."""
@@ -231,40 +240,32 @@ class Safety:
         ]
         return {f.subject: (f,) for f in links} if len(links) >= _MANY else {}
 
+    @_stored(_ALL)
     def _parts(self, material: str) -> _Parts:
         """List the material, what it is a kind of, its own kinds, and what it is made of."""
-        known = self._made_of.get(material)
-        if known is None:
-            kinds = dict.fromkeys((*self.facts.above(material), *self.facts.below(material)))
-            parts: list[tuple[str, tuple[Fact, ...]]] = [
-                (kind, ()) for kind in kinds if self.facts.is_a(kind, *MATERIAL)
-            ]
-            links = self.facts.of(material, SHIYI.hasIngredient)
-            parts += [(above, (x,)) for x in links for above in self.facts.above(x.object)]
-            known = self._made_of[material] = tuple(parts)
-        return known
+        kinds = dict.fromkeys((*self.facts.above(material), *self.facts.below(material)))
+        parts: list[tuple[str, tuple[Fact, ...]]] = [
+            (kind, ()) for kind in kinds if self.facts.is_a(kind, *MATERIAL)
+        ]
+        links = self.facts.of(material, SHIYI.hasIngredient)
+        parts += [(above, (x,)) for x in links for above in self.facts.above(x.object)]
+        return tuple(parts)
 
+    @_stored(_ALL)
     def _warnings(self, part: str) -> tuple[tuple[str, Fact], ...]:
         """List what ``part`` itself is warned of in, each with its claim."""
-        known = self._warned.get(part)
-        if known is None:
-            cautions = [(f.object, f) for f in self.facts.of(part, *CAUTION)]
-            cautions += [(f.subject, f) for f in self.facts.into(part, SHIYI.unsuitableFood)]
-            known = self._warned[part] = tuple(cautions)
-        return known
+        cautions = [(f.object, f) for f in self.facts.of(part, *CAUTION)]
+        cautions += [(f.subject, f) for f in self.facts.into(part, SHIYI.unsuitableFood)]
+        return tuple(cautions)
 
+    @_stored(256)
     def _met(self, states: tuple[str, ...]) -> Mapping[str, list[tuple[str, tuple[Fact, ...]]]]:
         """Return, for each thing true of who is in ``states``, the state it comes from and why."""
-        known = self._closed.get(states)
-        if known is None:
-            met: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
-            for state in states:
-                for there, grounds in self._state_grounds(state):
-                    met.setdefault(there, []).append((state, grounds))
-            if len(self._closed) >= _MOST_KEPT:
-                self._closed.clear()
-            known = self._closed[states] = met
-        return known
+        met: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
+        for state in states:
+            for there, grounds in self._state_grounds(state):
+                met.setdefault(there, []).append((state, grounds))
+        return met
 
     def _inherited(self, material: str, state: str, base: Fact) -> tuple[Fact, ...]:
         found = self.facts.between(material, state)
@@ -334,16 +335,11 @@ class Safety:
                         facts = (member, rule, *made_of)
                         yield Finding(severity, material, state, facts, through, by_choice)
 
+    @_stored(_ALL)
     def _groups_left_out(self, state: str) -> Mapping[str, Fact]:
-        if (known := self._left_out.get(state)) is None:
-            rules = [
-                f
-                for near in self.facts.above(state)
-                for f in self.facts.of(near, SHIYI.excludesFoodGroup)
-            ]
-            groups = {group: rule for rule in rules for group in self.facts.below(rule.object)}
-            known = self._left_out[state] = groups
-        return known
+        facts = self.facts
+        rules = [f for n in facts.above(state) for f in facts.of(n, SHIYI.excludesFoodGroup)]
+        return {group: rule for rule in rules for group in facts.below(rule.object)}
 
     def _memberships(self, material: str) -> tuple[Fact, ...]:
         return self.facts.of(material, SHIYI.hasFoodGroup)
@@ -384,11 +380,11 @@ class Safety:
 
     def severity(self, fact: Fact) -> str:
         """Return ``contraindicated`` or ``caution``, by the relation and the sources' grades."""
-        known = self._severities.get(fact.claim)
-        if known is None:
-            grade = self.evidences.grade(fact.claim)
-            known = self._severities[fact.claim] = of_caution(fact.predicate, grade)
-        return known
+        return self._severity(fact.claim, fact.predicate)
+
+    @_stored(_ALL)
+    def _severity(self, claim: str, predicate: NamedNode) -> str:
+        return of_caution(predicate, self.evidences.grade(claim))
 
 
 def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:

@@ -262,15 +262,13 @@ class Projection:
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""
-        for i in self.leaving(self.places((node,)), step)[1].tolist():
-            yield Hop(
-                self.nodes[self.source[i]],
-                step.predicate,
-                self.nodes[self.target[i]],
-                self.claims[i],
-                float(self.confidence[i]),
-                step.forward,
-            )
+        for edge in self.leaving(self.places((node,)), step)[1].tolist():
+            yield self.hop(edge, step)
+
+    def hop(self, edge: int, step: Step) -> Hop:
+        """Return a claim as it is walked along ``step``."""
+        ends = self.nodes[self.source[edge]], step.predicate, self.nodes[self.target[edge]]
+        return Hop(*ends, self.claims[edge], float(self.confidence[edge]), step.forward)
 
     def places(self, iris: Iterable[str]) -> Ints:
         """Return the places in ``nodes`` of the concepts that are there, each once."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.errors import RangeError
-from shiyi.model.path import Hop, Path, RelationPath
+from shiyi.model.path import Path, RelationPath
 from shiyi.reasoning.adjacency import Edge, Ints, Projection, Ranks
 from shiyi.settings import PageRankSettings
 
@@ -22,9 +22,7 @@ Bools = NDArray[np.bool_]
 Places = NDArray[np.int64]
 Admits = Callable[[int, Ints, Ints], Bools]  # which claims the hop at a place may take
 _AMONG: Final = 4  # times as many rows as are wanted, among which they are sought
-WIDEST: Final = (
-    500_000  # Shiyi's: claims looked at for one hop; three hops from a hub have no bound
-)
+WIDEST: Final = 500_000  # Shiyi's: claims looked at for a hop; three from a hub have no bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,17 +54,7 @@ class Ways:
         known, hops = self.projection, []
         for column, step in zip(self.claims, self.plan, strict=True):
             edges = column[rows].tolist()
-            made = {
-                e: Hop(
-                    known.nodes[known.source[e]],
-                    step.predicate,
-                    known.nodes[known.target[e]],
-                    known.claims[e],
-                    float(known.confidence[e]),
-                    step.forward,
-                )
-                for e in {*edges}  # a hop is on many paths
-            }
+            made = {edge: known.hop(edge, step) for edge in {*edges}}  # a hop is on many paths
             hops.append([made[e] for e in edges])
         return [Path(*made) for made in zip(zip(*hops, strict=True), scores, strict=False)]
 

@@ -140,8 +140,6 @@ def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Run
     danshen, policosanol = (
         (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
     )
-    assert all(
-        effect_of(runtime.safety, _OF["bleeding"], *recorded_of(runtime.safety, each[0]))
-        for each in (danshen, policosanol)
-    )
+    things = [recorded_of(runtime.safety, each[0]) for each in (danshen, policosanol)]
+    assert all(effect_of(runtime.safety, _OF["bleeding"], each) for each in things)
     assert together(runtime.safety, (danshen, policosanol)) == ()

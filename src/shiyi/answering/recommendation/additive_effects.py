@@ -82,7 +82,8 @@ def together(
     ``every``, pairs of medicines and pairs on record add up as well.
     """
     found, ends = dict[tuple[tuple[str, ...], ...], list[Together]](), tuple(ends)
-    things = {end: _recorded_of(safety, end) for end in ends}
+    kin = {end: (k for each in end for k in safety.facts.kin(each)) for end in ends}
+    things = {end: [recorded_of(safety, each) for each in (*end, *kin[end])] for end in ends}
     for effect in EFFECTS:
         known = [record for end in ends if (record := _record(safety, effect, end, things[end]))]
         pairs = [
@@ -104,26 +105,20 @@ def together(
     )
 
 
-_Recorded = tuple[str, tuple[Fact, ...], list[tuple[Fact, str]]]  # of a thing: effects, and notes
-
-
-def _recorded_of(safety: Safety, end: tuple[str, ...]) -> list[_Recorded]:
-    """Return what is recorded of the things that one name may mean, then of their kin."""
-    kin = (k for each in end for k in safety.facts.kin(each))
-    return [(thing, *recorded_of(safety, thing)) for thing in (*end, *kin)]
+_Recorded = tuple[str, list[Fact], list[tuple[Fact, str]]]  # of a thing: effects, and notes
 
 
 def _record(
     safety: Safety, effect: Effect, end: tuple[str, ...], things: Iterable[_Recorded]
 ) -> Record | None:
     """Return the first of the things that one name may mean that has the effect, or of its kin."""
-    for thing, recorded, noted in things:
-        if fact := effect_of(safety, effect, recorded, noted):
-            return Record(thing, fact, end, _weight(safety, fact))
+    for each in things:
+        if fact := effect_of(safety, effect, each):
+            return Record(each[0], fact, end, _weight(safety, fact))
     return None
 
 
-def recorded_of(safety: Safety, thing: str) -> tuple[tuple[Fact, ...], list[tuple[Fact, str]]]:
+def recorded_of(safety: Safety, thing: str) -> _Recorded:
     """Return the effects of a thing, its kind or ingredients; its interactions with their notes."""
     facts, made_of = safety.facts, [f.object for f in safety.facts.of(thing, SHIYI.hasIngredient)]
     near = [n for each in (thing, *made_of) for n in facts.above(each)]
@@ -131,13 +126,12 @@ def recorded_of(safety: Safety, thing: str) -> tuple[tuple[Fact, ...], list[tupl
     met = [f for each in near for f in facts.of(each, SHIYI.interactsWith)]
     surest = heapq.nsmallest(_MOST_NOTED, met, key=lambda f: (-f.confidence, f.claim))
     notes = [(f, note) for f in surest if (note := _note(safety, f))]
-    return tuple(f for each in near for f in facts.of(each, *effects)), notes
+    return thing, [f for each in near for f in facts.of(each, *effects)], notes
 
 
-def effect_of(
-    safety: Safety, effect: Effect, recorded: Iterable[Fact], noted: Iterable[tuple[Fact, str]]
-) -> Fact | None:
+def effect_of(safety: Safety, effect: Effect, things: _Recorded) -> Fact | None:
     """Return the surest claim that records an effect among those :func:`recorded_of` a thing."""
+    _, recorded, noted = things
     if own := next((f for f in recorded if effect.is_reaction(f)), None):
         return own
     cue = _CUES[effect.phrase]

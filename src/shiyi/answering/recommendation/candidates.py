@@ -17,9 +17,7 @@ from shiyi.ontology.terms import SHIYI
 DRINKS: Final = tuple(
     resource(f"method-{name}").value for name in ("infusion", "decoction-tea", "juice")
 )
-_BESIDE: Final = (
-    0.5  # Shiyi's: what a way from a broader symptom, or by what an effect is for, weighs
-)
+_BESIDE: Final = 0.5  # Shiyi's: what a way from a broader symptom, or by an effect's aim, weighs
 _MOST_NEAR, _MOST_JUDGED, _ENOUGH = 400, 150, 12  # Shiyi's: more are never shown
 _STRONG: Final = frozenset(
     resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
@@ -148,13 +146,11 @@ def choose(
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
     wanted = _wanted(differential)
-    places = {c.iri: _place(wanted, c) for c in (*pool, *extra)}
-
-    def place(each: Candidate) -> tuple[object, ...]:
-        return places[each.iri]
+    place = {c.iri: _place(wanted, c) for c in (*pool, *extra)}
 
     def judged_of(those: list[Candidate]) -> list[Candidate]:
-        return _judged(sorted(those, key=place), parsed, differential, facts, safety)
+        ordered = sorted(those, key=lambda each: place[each.iri])
+        return _judged(ordered, parsed, differential, facts, safety)
 
     judged = judged_of(fitting or pool)
     if parsed.ailments:  # what only fits the season is no answer to a complaint
@@ -162,7 +158,7 @@ def choose(
     if not any(_is_open(c) for c in judged):  # fall back to dishes out of season
         further = (filter(_is_open, judged_of(c)) for c in _loosened(pool, parsed, facts))
         judged += next((some for each in further if (some := list(each))), [])
-    ranked = sorted(judged, key=place)
+    ranked = sorted(judged, key=lambda each: place[each.iri])
     opened, paths = _leading([c for c in ranked if _is_open(c)], k)
     return Choice(
         tuple(opened),
@@ -368,17 +364,7 @@ def _judge(
     if branch and not candidate.effect and candidate.is_for(parsed.ailments):
         branch = ""  # what is mild itself: a possible pattern never outweighs a record for it
         waiting = tuple(f for f in waiting if f.severity == "contraindicated")
-    return Candidate(
-        candidate.iri,
-        candidate.paths,
-        candidate.fits,
-        candidate.effect,
-        candidate.effect_facts,
-        vetoes,
-        waiting,
-        branch,
-        candidate.beside,
-    )
+    return replace(candidate, vetoes=vetoes, reservations=waiting, branch=branch)
 
 
 def _held(

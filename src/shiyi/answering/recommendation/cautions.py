@@ -305,14 +305,8 @@ def _in_full(context: AnswerContext, candidate: Candidate, telling: str) -> list
     mark = "；" if verbalizer.language == "zh" else "; "
     pieces: list[Piece] = []
     if context.differential.undecided:
-        pieces.append(
-            (
-                verbalizer.verbalize(
-                    f"b_held_{candidate.effect}" if candidate.effect else "b_held"
-                ),
-                (),
-            )
-        )
+        key = f"b_held_{candidate.effect}" if candidate.effect else "b_held"
+        pieces.append((verbalizer.verbalize(key), ()))
     text, facts = verbalizer.profile(telling, only=[SHIYI.hasNature])
     against = {"cold": "cooling", "hot": "warming"}.get(
         context.differential.leaning, candidate.effect

@@ -16,7 +16,7 @@ from shiyi.columnar.strings import Strings
 from shiyi.errors import FormatError
 from shiyi.model.path import Path, RelationPath, Step, diverse, scored
 from shiyi.model.rdf import NamedNode, local_name
-from shiyi.reasoning.adjacency import Ints, Projection
+from shiyi.reasoning.adjacency import Ints, Projection, Walk
 from shiyi.reasoning.path_search import (
     Bools,
     Floats,
@@ -29,7 +29,7 @@ from shiyi.reasoning.path_search import (
     ways_along,
 )
 from shiyi.settings import PageRankSettings, PathSettings
-from shiyi.sparql.queries.paths import find_paths, path_query
+from shiyi.sparql.queries.paths import PathRows, find_paths, path_query
 from shiyi.sparql.store.port import QuadStore
 
 _UNMET = -1
@@ -82,26 +82,11 @@ Errand = tuple[RelationPath, tuple[str, ...]]  # a relation path, and the seeds 
 SPARQL, ADJACENCY = "sparql", "adjacency"
 ENGINES: Final = (SPARQL, ADJACENCY)
 _ALL: Final = 3_000  # Shiyi's: of so many paths every one is weighed, of more the best alone
-_ENDS, _WAYS = (
-    400,
-    4,
-)  # Shiyi's: ends that may be suggested, and ways excluded from one seed to one end
-_BEST, _THROUGH = (
-    500,
-    12,
-)  # Shiyi's: paths that may be shown, and how many of them through one middle
+_ENDS, _WAYS = 400, 4  # Shiyi's: ends that may be suggested, and ways from one seed to one end
+_BEST, _THROUGH = 500, 12  # Shiyi's: paths that may be shown, and those through one middle
 
 
-class Walked(Protocol):
-    """Paths, and whether a limit cut them."""
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """Return the paths."""
-
-    @property
-    def reached_limit(self) -> bool:
-        """Return whether there may be more."""
+Walked = Walk | PathRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,9 +333,7 @@ class Retrieved:
     texts: tuple[Unit, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     rounds: int = 0
-    beside: tuple[
-        Found, ...
-    ] = ()  # claims that hold words of the question no concept was found for
+    beside: tuple[Found, ...] = ()  # claims with words of the question that name no concept
     remarks: tuple[str, ...] = ()  # sentences for the reader on how it was found
     k: int = 0  # paths that may be recommended from; 0: as the settings say
     engine: str = ""  # what ran the relation paths: sparql, adjacency
@@ -405,7 +388,9 @@ class Retriever:
         for (plan, group), walk in zip(errands, self.finder.gather(errands, sought), strict=True):
             if walk.found:
                 plans[plan] = None
-                queries.append(self._query(plan, group))
+                limit, hops = self.settings.limit, self.settings.max_hops
+                query = path_query(plan, group, known=self.known, limit=limit, max_hops=hops)
+                queries.append(query.text)
             if walk.reached_limit:
                 notes.append(f"{'/'.join(map(str, plan))}: limit reached")
             if len(walk.paths) < walk.found:
@@ -445,15 +430,6 @@ class Retriever:
                 if both_ways or all(step.forward for step in plan)
             ]
         return found
-
-    def _query(self, plan: RelationPath, seeds: tuple[str, ...]) -> str:
-        return path_query(
-            plan,
-            seeds,
-            known=self.known,
-            limit=self.settings.limit,
-            max_hops=self.settings.max_hops,
-        ).text
 
 
 def _by_class(facts: Facts, seeds: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -183,9 +183,8 @@ def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contri
     """Ask what decides the answer: the questions recorded for some symptoms or syndromes."""
     section = part.section("h_ask")
     for concept in concepts:
-        for fact in context.facts.texts(concept, SHIYI.questionText, context.verbalizer.language)[
-            :1
-        ]:
+        found = context.facts.texts(concept, SHIYI.questionText, context.verbalizer.language)
+        for fact in found[:1]:
             text = context.verbalizer.words(fact)
             if text not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
                 part.follow_up.append(text)
