@@ -19,19 +19,17 @@ from urllib.parse import quote
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `shiyi` sets it, before NumPy is loaded
 
 import psutil
-from grown import SIZES, grown, hub_paths, largest_hub
+from grown import SIZES, grown, largest_hub
 from serving import ask as fetch
 from serving import memory_mib, started
 
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
 from shiyi.model.iris import ID
-from shiyi.model.path import Path, diverse
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import SHIYI
 from shiyi.reasoning.adjacency import Projection
-from shiyi.reasoning.path_search import best_paths, importance_of
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
 
@@ -85,7 +83,6 @@ def main(kb: File, size: str, rounds: int) -> None:
                     "resident_mib": resident_mib(),
                     "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
                     **served,
-                    **_hub(runtime),
                 },
                 ensure_ascii=False,
             )
@@ -169,23 +166,6 @@ def _about_hubs(runtime: Runtime) -> list[str]:
             "{x}",
         )
     ]
-
-
-def _hub(runtime: Runtime) -> dict[str, float | int]:
-    """Score ten relation paths of two hops from the largest hub, and keep the ten best paths."""
-    projection, paths = runtime.projection, runtime.settings.paths
-    hub = largest_hub(projection)
-    plans = hub_paths(projection, hub)
-    importance = importance_of(projection, runtime.rank)
-    spent, found, retained = list[float](), 0, list[Path]()
-    for _ in range(ROUNDS):
-        started = time.process_time()
-        walks = [best_paths(projection, plan, (hub,), importance, KEPT) for plan in plans]
-        every = [path for walk in walks for path in walk.paths]
-        retained = diverse(sorted(every, key=lambda path: -path.score), paths.top_k)
-        spent.append((time.process_time() - started) * 1000)
-        found = sum(walk.found for walk in walks)
-    return {"hub_paths": found, "hub_kept": len(retained), **_spread("hub_cpu_", spent)}
 
 
 def _spread(name: str, spent: list[float]) -> dict[str, float]:

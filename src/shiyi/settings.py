@@ -180,7 +180,6 @@ class AnswerSettings:
     """Limits and thresholds of an answer."""
 
     max_question_chars: Int = 2000
-    warn_from: Float = 0.0  # a harm is shown at any confidence, with its tier
     recommend_from: Float = 0.42  # a benefit needs at least this confidence on every hop
     evidence: Literal["any", "opened"] = "any"  # opened: from works and tables that were opened
     recommendations: Int = 4

@@ -9,14 +9,7 @@ from shiyi.answering.retrieval.planning import SCORERS, mean_entities, whole_sco
 from shiyi.errors import RangeError
 from shiyi.model.path import Step
 from shiyi.reasoning.adjacency import Edge, Ints, Projection
-from shiyi.reasoning.path_search import (
-    Bools,
-    best_paths,
-    best_through,
-    importance_of,
-    leading,
-    ways_along,
-)
+from shiyi.reasoning.path_search import Bools, best_through, importance_of, leading, ways_along
 
 STEPS = [Step(name, forward) for name in ("p", "q") for forward in (True, False)]
 
@@ -50,24 +43,21 @@ def test_whole_arrays_find_what_walking_finds(seed: int, length: int) -> None:
         for path in walked
         if path.weakest >= least
     }
+    ways = ways_along(projection, plan, seeds, least)
     importance = importance_of(projection, rank)
-    found = best_paths(projection, plan, seeds, importance, 10**6, least)
-    assert {tuple(hop.claim for hop in p.hops): p.score for p in found.paths} == expected
-    assert found.found == len(expected)
-    scores = [path.score for path in found.paths]
-    assert scores == sorted(scores, reverse=True)
-    cut = best_paths(projection, plan, seeds, importance, 7, least)
-    assert cut.paths == found.paths[:7]
-    assert cut.found == found.found
+    ranks = tuple(importance[column] for column in ways.nodes[1:])
+    scores = whole_scores("mean_entities", ways.confidences(), ranks).tolist()
+    found = ways.paths(range(len(ways)), scores)
+    assert {tuple(hop.claim for hop in path.hops): path.score for path in found} == expected
+    assert len(found) == len(expected)
 
 
 def test_what_is_not_there_leads_nowhere() -> None:
     projection = graph(1)
-    importance = np.ones(len(projection.nodes))
-    assert best_paths(projection, (Step("p"),), ("absent",), importance, 5).paths == ()
-    assert best_paths(projection, (Step("none"),), ("n0",), importance, 5).paths == ()
+    assert len(ways_along(projection, (Step("p"),), ("absent",))) == 0
+    assert len(ways_along(projection, (Step("none"),), ("n0",))) == 0
     with pytest.raises(RangeError):
-        best_paths(projection, (), ("n0",), importance, 5)
+        ways_along(projection, (), ("n0",))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,7 +6,6 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import (
-    ADVERSE,
     CAUTION,
     INCOMPATIBLE,
     INTERACTION,
@@ -179,10 +178,6 @@ class Safety:
             )
         ]
         return self._gravest([*cautions, *meets, *clashes])
-
-    def adverse(self, material: str) -> tuple[Fact, ...]:
-        """List the recorded unwanted reactions to a material."""
-        return self.facts.of(material, *ADVERSE)
 
     def poisons(self, material: str) -> tuple[Finding, ...]:
         """State that ``material`` itself is toxic, or is excluded from food by regulation; once."""

@@ -59,14 +59,6 @@ class Ways:
         return [Path(*made) for made in zip(zip(*hops, strict=True), scores, strict=False)]
 
 
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The best paths, best first, and how many there are in all."""
-
-    paths: tuple[Path, ...]
-    found: int
-
-
 def importance_of(projection: Projection, rank: Mapping[str, float]) -> Floats:
     """Return the importance of each node in the order of ``projection.nodes``."""
     if isinstance(rank, Ranks) and rank.nodes is projection.nodes:
@@ -118,38 +110,6 @@ def _likeliest(confidences: Sequence[Floats], counts: Ints, widest: int) -> Ints
     fitting = np.cumsum(counts[order]) <= widest
     fitting[0] = True
     return np.sort(order[fitting]).astype(np.int32)
-
-
-def best_paths(
-    projection: Projection,
-    plan: RelationPath,
-    seeds: Iterable[str],
-    importance: Floats,
-    most: int,
-    least: float = 0.0,
-) -> Best:
-    """Score every path along ``plan``, and give at most ``most`` of them.
-
-    Equal scores are ordered by the places of their claims.
-    """
-    if most < 1:
-        raise RangeError("most is at least 1")
-    ways = ways_along(projection, plan, seeds, least)
-    score = np.zeros(len(ways))
-    for confidences, ends in zip(ways.confidences(), ways.nodes[1:], strict=True):
-        score += confidences * importance[ends]
-    score /= len(plan) + 1
-    chosen = _top(score, ways.claims, most)
-    return Best(tuple(ways.paths(chosen, score[chosen].tolist())), len(ways))
-
-
-def _top(score: Floats, taken: tuple[Ints, ...], most: int) -> list[int]:
-    chosen = np.arange(len(score))
-    if len(score) > most:
-        least = np.partition(score, len(score) - most)[len(score) - most]
-        chosen = np.flatnonzero(score >= least)
-    order = np.lexsort([column[chosen] for column in reversed(taken)] + [-score[chosen]])
-    return [int(i) for i in chosen[order][:most]]
 
 
 def best_through(groups: NDArray[np.integer], score: Floats, through: int, most: int) -> Places:

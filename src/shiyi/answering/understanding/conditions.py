@@ -27,7 +27,6 @@ BENEFIT: Final = "benefit"  # whatever relation says that a thing is good for so
 HARM: Final = "harm"  # whatever relation warns of a thing in a state
 MEETS: Final = "interactsWith"
 _LISTING: Final = frozenset({"list", "property", "avoid", "advice", "regulation"})
-_RELATION: Final = re.compile(r"(?:has|regulatory|rating)\w*")
 
 
 @cache

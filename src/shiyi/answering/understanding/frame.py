@@ -42,7 +42,6 @@ POLARITIES: Final[tuple[str, ...]] = get_args(Polarity)
 WHO: Final[tuple[str, ...]] = get_args(Who)
 ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 ROLES: Final[tuple[str, ...]] = get_args(Role)
-OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
 REPEATED: Final = ("shorter", "in-english", "in-chinese", "plainer", "again", "source")
 SHORT: Final = 60  # characters of a question that may be elliptical

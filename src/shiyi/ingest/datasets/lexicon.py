@@ -41,7 +41,6 @@ MATERIALS = ("MFHSubstance", "Herb", "Food")
 PREPARED = ("Formula", "Dish")
 # the traditional reading of a name first: 霍乱 of a classic is not cholera
 CONDITIONS = ("TCMDisease", "Symptom", "Syndrome", "EmergencySign")
-WESTERN = ("Disease",)
 
 
 class Lexicon:
