@@ -1,9 +1,6 @@
 """Validation and preview before saving, confined."""
 
-import json
-import os
 import signal
-import sys
 import threading
 import time
 from collections import defaultdict
@@ -25,7 +22,7 @@ from shiyi.ontology.terms import PROV, SHIYI
 from shiyi.settings import QuerySettings
 from shiyi.shapes.validation import Result, lowered, shape_names, shapes_graph, validate
 from shiyi.sparql.sandbox.confinement import confine
-from shiyi.sparql.sandbox.framing import FRAME, pack
+from shiyi.sparql.sandbox.framing import receive, send
 from shiyi.sparql.sandbox.process import WorkerGoneError, WorkerProcess
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
@@ -215,9 +212,9 @@ def main(memory_mib: str, rows: str, size: str) -> None:
     names = {name: shapes_graph(name) for name in shape_names()}
     validate(lowered(parse_n_quads(_FIRST)), names["review"])  # so that the first asker waits less
     blocked = confine(int(memory_mib))
-    _send({"outcome": "ready", "network_blocked": blocked})
+    send({"outcome": "ready", "network_blocked": blocked}, b"")
     remaining: dict[frozenset[str], Graph] = {}
-    while (received := _receive()) is not None:
+    while (received := receive()) is not None:
         request, body = received
         signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _GRACE)
         relations = frozenset(request["relations"])
@@ -227,7 +224,7 @@ def main(memory_mib: str, rows: str, size: str) -> None:
             if relations not in remaining:
                 remaining[relations] = prune_shapes(_copy(shapes), relations)
             chosen = remaining[relations]
-        _send(_checked(body, chosen))
+        send(_checked(body, chosen), b"")
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -248,18 +245,3 @@ def _copy(graph: "Graph") -> "Graph":
     from rdflib import Graph
 
     return Graph() + graph
-
-
-def _receive() -> tuple[dict[str, Any], bytes] | None:
-    head = sys.stdin.buffer.read(FRAME.size)
-    if len(head) != FRAME.size:
-        return None
-    length, following = FRAME.unpack(head)
-    text, body = sys.stdin.buffer.read(length), sys.stdin.buffer.read(following)
-    return (json.loads(text), body) if len(body) == following else None
-
-
-def _send(header: dict[str, Any]) -> None:
-    left = memoryview(pack(header, b""))
-    while len(left):
-        left = left[os.write(1, left) :]

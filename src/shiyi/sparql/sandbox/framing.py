@@ -6,7 +6,9 @@ Imports nothing but the standard library, since each worker pays for it at its s
 """
 
 import json
+import os
 import struct
+import sys
 from typing import Any
 
 FRAME = struct.Struct(">II")
@@ -29,6 +31,33 @@ def pack_part(body: bytes) -> bytes:
     b'\x00\x00\x00\x00\x00\x00\x00\x01x'
     """
     return FRAME.pack(0, len(body)) + body
+
+
+def receive() -> tuple[dict[str, Any], bytes] | None:
+    """Read the next message from standard input; None at its end."""
+    head = _read(FRAME.size)
+    if head is None:
+        return None
+    length, following = FRAME.unpack(head)
+    text, body = _read(length), _read(following)
+    return None if text is None or body is None else (json.loads(text), body)
+
+
+def _read(size: int) -> bytes | None:
+    read = sys.stdin.buffer.read(size)
+    return read if len(read) == size else None
+
+
+def send(header: dict[str, Any], body: bytes) -> None:
+    """Write one message to standard output."""
+    write(pack(header, body))
+
+
+def write(message: bytes) -> None:
+    """Write bytes to standard output, whole."""
+    left = memoryview(message)
+    while len(left):
+        left = left[os.write(1, left) :]
 
 
 class RowCounter:

@@ -4,10 +4,7 @@ Imports pyoxigraph and little of the standard library, since a killed worker is 
 client waits; what changes ask for comes with the first of them.
 """
 
-import json
-import os
 import signal
-import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple, cast
 
@@ -27,7 +24,7 @@ from pyoxigraph import (
 
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.sparql.sandbox.confinement import confine
-from shiyi.sparql.sandbox.framing import FRAME, RowCounter, pack, pack_part
+from shiyi.sparql.sandbox.framing import RowCounter, pack_part, receive, send, write
 from shiyi.sparql.store.functions import FUNCTIONS
 
 _GRACE = 1.0  # seconds after the deadline until a worker without a parent ends itself
@@ -67,7 +64,7 @@ class _Sink:
         if len(self._waiting) >= _PART:
             passed = self.rest()
             self._passed += len(passed)
-            _write(pack_part(passed))
+            write(pack_part(passed))
         return len(part)
 
     def flush(self) -> None:
@@ -89,9 +86,9 @@ class _Sink:
 def main(memory_mib: str, rows: str, size: str) -> None:
     """Answer requests from standard input until it ends."""
     blocked = confine(int(memory_mib))
-    _send({"outcome": "ready", "network_blocked": blocked}, b"")
+    send({"outcome": "ready", "network_blocked": blocked}, b"")
     path, store = "", None
-    while (received := _receive()) is not None:
+    while (received := receive()) is not None:
         request, sent = received
         signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _GRACE)
         try:
@@ -112,7 +109,7 @@ def main(memory_mib: str, rows: str, size: str) -> None:
         except OSError as fault:
             header, body = {"outcome": "store", "message": str(fault)[:_MESSAGE]}, b""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(header, body)
+        send(header, body)
 
 
 class Limits(NamedTuple):
@@ -206,27 +203,3 @@ def _dataset(request: dict[str, Any]) -> dict[str, Any]:
         "default_graph": [NamedNode(each) if each else DefaultGraph() for each in default],
         "named_graphs": [NamedNode(each) for each in named],
     }
-
-
-def _receive() -> tuple[dict[str, Any], bytes] | None:
-    head = _read(FRAME.size)
-    if head is None:
-        return None
-    length, following = FRAME.unpack(head)
-    text, body = _read(length), _read(following)
-    return None if text is None or body is None else (json.loads(text), body)
-
-
-def _read(size: int) -> bytes | None:
-    read = sys.stdin.buffer.read(size)
-    return read if len(read) == size else None
-
-
-def _send(header: dict[str, Any], body: bytes) -> None:
-    _write(pack(header, body))
-
-
-def _write(message: bytes) -> None:
-    left = memoryview(message)
-    while len(left):
-        left = left[os.write(1, left) :]
