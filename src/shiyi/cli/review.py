@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
 from shiyi.cli.terminal import Json, Tables, emit, new_group, print_table, select, settings_of, warn
-from shiyi.curation.accounts import NAME, People, Right, require
+from shiyi.curation.accounts import NAME, People, Person, Right, require
 from shiyi.curation.bundles import export_bundle, import_bundle, public_of, read_bundle, signing_key
 from shiyi.curation.changes import (
     Change,
@@ -22,19 +22,20 @@ from shiyi.curation.changes import (
     state_of,
     version_of,
 )
+from shiyi.curation.desks import forms
+from shiyi.curation.desks.desk import Desk
 from shiyi.curation.desks.forms import full_iri
+from shiyi.curation.editing.form import ClaimDraft
+from shiyi.curation.editing.validation import Checker
 from shiyi.curation.opinions import Opinions
-from shiyi.curation.reviews import Decisions, read_reviewed_claim
+from shiyi.curation.queue import Filter, Queue
+from shiyi.curation.reviews import read_reviewed_claim
 from shiyi.errors import ConformanceError, FormError, RightsError, UsageError
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.reasoning.confidence.reviews import stands
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-
-if TYPE_CHECKING:
-    from shiyi.curation.desks.desk import Desk
-    from shiyi.settings import Settings
 
 review, sync = new_group(), new_group()
 
@@ -64,8 +65,6 @@ def queue(
     as_json: Json = False,
 ) -> None:
     """List the claims that wait for review, the most urgent first."""
-    from shiyi.curation.queue import Filter, Queue
-
     chosen = Filter.of(
         {
             "source": source, "relation": relation, "shape": shape, "tier": tier, "school": school,
@@ -193,12 +192,9 @@ def _decision(verdict: str) -> Callable[..., None]:
         reason: Reason = "",
         as_json: Json = False,
     ) -> None:
-        with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
-            iri = full_iri(claim)
-            decisions = Decisions(changes)
-            if not reason.strip() and decisions.needs_reason(iri, verdict):
-                raise UsageError(f"{iri} is a safety claim: --reason states why it is rejected")
-            report(decisions.review(iri, verdict, who, reason, agreement=agreement))
+        with _writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+            asked = {"claim": claim, "kind": verdict, "agreement": agreement, "reason": reason}
+            report(desk.decide(person, forms.Decision.read(asked)))
 
     return decide
 
@@ -213,8 +209,9 @@ def skip(
     ctx: Context, claim: ClaimName, who: Who, reason: Reason = "", as_json: Json = False
 ) -> None:
     """Leave a claim to other curators."""
-    with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
-        report(Decisions(changes).skip(full_iri(claim), who, reason))
+    with _writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+        asked = {"claim": claim, "kind": "skip", "reason": reason}
+        report(desk.decide(person, forms.Decision.read(asked)))
 
 
 @review.command()
@@ -226,8 +223,8 @@ def comment(
     as_json: Json = False,
 ) -> None:
     """Comment on a claim or concept; @name notifies a curator."""
-    with _writing(ctx, who, Right.COMMENT, as_json) as (changes, report):
-        report(Decisions(changes).comment(full_iri(thing), who, reason))
+    with _writing(ctx, who, Right.COMMENT, as_json) as (desk, person, report):
+        report(desk.comment(person, forms.Comment.read({"thing": thing, "text": reason})))
 
 
 @review.command()
@@ -242,50 +239,27 @@ def edit(
     as_json: Json = False,
 ) -> None:
     """Edit a claim; the shapes that gate extraction check it."""
-    with _writing(ctx, who, Right.EDIT, as_json) as (changes, report):
-        settings = settings_of(ctx)
-        report(_edit(changes, settings, full_iri(claim), fields, who, reason))
-
-
-def _edit(
-    changes: Changes, settings: "Settings", iri: str, fields: list[str], who: str, reason: str
-) -> Change:
-    from shiyi.curation.desks.forms import ClaimEdit
-    from shiyi.curation.editing.form import ClaimDraft
-
-    desk, person = _desk(changes, settings), People(settings.kb).get(who)
     values: dict[str, Any] = dict(each.partition("=")[::2] for each in fields)
     known = {"subject", "relation", "object", "language", "polarity"}
     if set(values) - known:
         raise UsageError(
             f"an edit sets {', '.join(sorted(known))}, not {', '.join(sorted(set(values) - known))}"
         )
-    try:
-        old = desk.editable(iri)
-        if old is None or not reason:
-            raise UsageError("an edit names a claim of this base, and its --reason")
-        draft = ClaimDraft.of_claim(old).model_copy(update=values)
-        version = version_of(changes.store, iri)
-        asked = ClaimEdit(claim=iri, drafts=[draft], reason=reason, version=version)
-        return desk.save_claim(person, asked)
-    except FormError as error:
-        raise ConformanceError([f"{e.field}: {e.message_en}" for e in error.faults]) from error
-    finally:
-        desk.checker.close()
+    with _writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
+        try:
+            report(_edit(desk, person, full_iri(claim), values, reason))
+        except FormError as error:
+            raise ConformanceError([f"{e.field}: {e.message_en}" for e in error.faults]) from error
 
 
-def _desk(changes: Changes, settings: "Settings") -> "Desk":
-    from shiyi.curation.desks.desk import Desk
-    from shiyi.curation.editing.validation import Checker
-    from shiyi.curation.queue import Queue
-
-    return Desk(
-        changes.store,
-        lambda: changes,
-        lambda: Queue(changes.store, Opinions(changes.store), changes),
-        Checker(),
-        settings.confidence,
-        settings.kb,
+def _edit(desk: Desk, person: Person, iri: str, values: dict[str, Any], reason: str) -> Change:
+    old = desk.editable(iri)
+    if old is None or not reason:
+        raise UsageError("an edit names a claim of this base, and its --reason")
+    draft = ClaimDraft.of_claim(old).model_copy(update=values)
+    version = version_of(desk.store, iri)
+    return desk.save_claim(
+        person, forms.ClaimEdit(claim=iri, drafts=[draft], reason=reason, version=version)
     )
 
 
@@ -299,14 +273,9 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Merge one concept into another."""
-    from shiyi.curation.vocabulary.merging import merge_concepts
-
-    with _writing(ctx, who, Right.EDIT, as_json) as (changes, report):
-        iri = full_iri(concept)
-        version = version_of(changes.store, iri)
-        report(
-            changes.make(merge_concepts(changes.store, iri, full_iri(target), reason, version), who)
-        )
+    asked = forms.Merging.read({"concept": concept, "target": target, "reason": reason})
+    with _writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
+        report(desk.merge(person, asked))
 
 
 @review.command()
@@ -320,8 +289,8 @@ def retract(
     """Mark a source as retracted: its vote counts half; undo takes it back."""
     from shiyi.reasoning.confidence.reviews import is_retracted
 
-    with _writing(ctx, who, Right.APPROVE, as_json) as (changes, report):
-        iri = full_iri(source)
+    with _writing(ctx, who, Right.APPROVE, as_json) as (desk, _, report):
+        iri, changes = full_iri(source), desk.writing()
         if not any(changes.store.match(NamedNode(iri), RDF.type, SHIYI.Source)):
             raise UsageError(f"this base has no source {iri}; sources.csv of a release lists them")
         if not reason:
@@ -342,16 +311,9 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Undo a change: one's own, or as an editor anybody's."""
-    with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
-        number = change.lstrip("#")
-        target = (
-            changes.numbered(int(number)) if number.isdigit() else changes.get(full_iri(change))
-        )
-        if target is None:
-            raise UsageError(f"there is no change {change}; see `shiyi review log`")
-        if target.who != who:
-            require(People(settings_of(ctx).kb).get(who).role, Right.APPROVE)
-        report(Decisions(changes).undo(target.iri, who, reason))
+    asked = forms.Undoing.read({"change": change, "reason": reason})
+    with _writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+        report(desk.undo(person, asked))
 
 
 @review.command("import")
@@ -366,8 +328,8 @@ def import_reviews(
     """Import the reviews of a bundle; status 1 where some were refused."""
     del reason
     own = public_of(signing_key(settings_of(ctx).kb))
-    with _writing(ctx, who, Right.APPROVE, as_json) as (changes, _):
-        result = import_bundle(changes, read_bundle(file.read_bytes(), [own, trust]))
+    with _writing(ctx, who, Right.APPROVE, as_json) as (desk, *_):
+        result = import_bundle(desk.writing(), read_bundle(file.read_bytes(), [own, trust]))
     if as_json:
         refused = [{"change": iri, "why": why} for iri, why in result.refused]
         emit({"made": result.made, "known": result.known, "refused": refused})
@@ -381,15 +343,25 @@ def import_reviews(
 @contextmanager
 def _writing(
     ctx: Context, who: str, right: Right, as_json: bool
-) -> Iterator[tuple[Changes, Callable[[Change], None]]]:
+) -> Iterator[tuple[Desk, Person, Callable[[Change], None]]]:
     """Open the base for a curator's change; print what is reported once all of it is written."""
     settings, written = settings_of(ctx), list[Change]()
     person = People(settings.kb).get(who)
     if not person.active:
         raise RightsError(f"the account {person.name} is closed")
     require(person.role, right)
-    with KnowledgeBase.of(settings, write=True) as base:
-        yield Changes(base.writer), written.append
+    with KnowledgeBase.of(settings, write=True) as base, closing(Checker()) as checker:
+        changes = Changes(base.writer)
+        opinions = Opinions(base.store)
+        desk = Desk(
+            base.store,
+            lambda: changes,
+            lambda: Queue(base.store, opinions, changes),
+            checker,
+            settings.confidence,
+            settings.kb,
+        )
+        yield desk, person, written.append
         derived = _rederive(base)
     for change in written:
         if as_json:
