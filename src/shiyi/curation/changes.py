@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -242,7 +242,7 @@ class Edit:
 
     kind: str
     about: tuple[str, ...]
-    reason: str
+    reason: str = ""
     removed: tuple[Quad, ...] = ()
     added: tuple[Quad, ...] = ()
     expected: Mapping[str, str] = field(default_factory=dict)
@@ -256,6 +256,11 @@ class Edit:
             parse_iri(each)
         if len(self.reason) > REASON:
             raise UsageError(f"a reason has at most {REASON} characters")
+
+    def asked(self, reason: str, version: str = "", key: str = "") -> "Edit":
+        """Return the edit with its reason, and the version in which its first thing was read."""
+        seen = {self.about[0]: version} if version else self.expected
+        return replace(self, reason=reason or self.reason, expected=seen, key=key)
 
 
 class Changes:
@@ -408,7 +413,7 @@ class Changes:
 
     def check_fits(self, change: Change) -> None:
         """Raise ``StaleError`` where what a change removes is not here."""
-        missing = [quad for quad in change.removed if not _is_stored(self.store, quad)]
+        missing = [quad for quad in change.removed if not is_stored(self.store, quad)]
         if missing:
             raise StaleError(change.about, f"what should go is not there ({missing[0]})")
 
@@ -416,7 +421,7 @@ class Changes:
         stale = [t for t, seen in edit.expected.items() if version_of(self.store, t) != seen]
         if stale:
             raise StaleError(stale)
-        missing = [q for q in edit.removed if not _is_stored(self.store, q)]
+        missing = [q for q in edit.removed if not is_stored(self.store, q)]
         if missing:
             raise StaleError(edit.about, f"what should go is not there ({missing[0]})")
         reverses = next((text(v) for name, v in edit.notes if name == SHIYI.reverses), "")
@@ -424,7 +429,7 @@ class Changes:
         # what stays need not be written, and must not go when this is undone
         gone = frozenset(edit.removed)
         fresh = tuple(
-            q for q in dict.fromkeys(edit.added) if q in gone or not _is_stored(self.store, q)
+            q for q in dict.fromkeys(edit.added) if q in gone or not is_stored(self.store, q)
         )
         both = gone & frozenset(fresh)
         return Change(
@@ -463,12 +468,13 @@ def changes_about(store: QuadStore, thing: str) -> list[Change]:
 
 
 def _in_the_way(store: QuadStore, change: Change) -> Iterable[Quad]:
-    gone = [quad for quad in change.added if not _is_stored(store, quad)]
-    back = [quad for quad in change.removed if _is_stored(store, quad)]
+    gone = [quad for quad in change.added if not is_stored(store, quad)]
+    back = [quad for quad in change.removed if is_stored(store, quad)]
     return [*gone, *back]
 
 
-def _is_stored(store: QuadStore, quad: Quad) -> bool:
+def is_stored(store: QuadStore, quad: Quad) -> bool:
+    """Return whether a store has a quad; raise ``UsageError`` for one that it cannot have."""
     subject, place = quad.subject, quad.graph_name
     if isinstance(subject, Triple) or isinstance(place, BlankNode):
         raise UsageError(f"{quad} is no quad of this base: a subject or graph it cannot have")

@@ -149,12 +149,12 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
 
 
 def _class_name(cache: PageCache) -> Callable[[str], str]:
-    reader = cache.reader(chosen_language())
+    reader = cache.reader()
     return lambda name: heading(reader, name)
 
 
 def _constitutions(cache: PageCache) -> list[Thing]:
-    reader = cache.reader(chosen_language())
+    reader = cache.reader()
     found = reader.store.match(None, RDF.type, SHIYI.Constitution, DefaultGraph())
     return sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
 

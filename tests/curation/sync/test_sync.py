@@ -120,16 +120,14 @@ def work(changes: Changes, tables: Path) -> None:
         assert old is not None
         claim = Claim(old.claim.subject, old.claim.predicate, new, old.claim.evidence)
         seen = version_of(store, old.iri.value)
-        changes.make(replace_claim(store, old, [claim], "mended", seen, ACCEPT), "li")
+        changes.make(replace_claim(store, old, [claim], seen, ACCEPT), "li")
     # one of the two sources of one cell goes
     old = stored_claim(store, shared.claim.iri.value)
     assert old is not None
     listed = tuple(e for e in old.claim.evidence if e.source.id != "tcm-mkg-chp")
     assert 0 < len(listed) < len(old.claim.evidence)
     claim = Claim(old.claim.subject, old.claim.predicate, old.claim.object, listed)
-    changes.make(
-        replace_claim(store, old, [claim], "one", version_of(store, old.iri.value), ACCEPT), "li"
-    )
+    changes.make(replace_claim(store, old, [claim], version_of(store, old.iri.value), ACCEPT), "li")
     rejected = next(x for x in cells if x.claim.predicate == SHIYI.hasEfficacy)
     Decisions(changes).review(rejected.claim.iri.value, "reject", "li", "not in the book")
     source = next(iter(starter.sources.values()))
@@ -147,10 +145,10 @@ def work(changes: Changes, tables: Path) -> None:
         fresh = Claim(
             fresh.subject, fresh.predicate, resource("symptom-aversion-to-cold"), (evidence,)
         )
-    changes.make(adding(store, fresh, "new", ACCEPT), "li")
+    changes.make(adding(store, fresh, ACCEPT), "li")
     concepts(changes)
     mapping = list_mappings(store, "accepted", 0, 1)[0]
-    changes.make(decide_mapping(store, mapping.iri, "accepted", "wrong", negated=True), "li")
+    changes.make(decide_mapping(store, mapping.iri, "accepted", negated=True), "li")
     turtle = """shiyi:pairsWith a owl:ObjectProperty ;
   rdfs:label "pairs with"@en , "搭配"@zh ; rdfs:domain shiyi:Food ; rdfs:range shiyi:Food ;
   skos:definition "What goes well with it."@en , "与它相配的食物。"@zh ; dcterms:source "desk" .
@@ -158,7 +156,7 @@ def work(changes: Changes, tables: Path) -> None:
     kind, name = read_turtle(turtle)
     changes.make(propose_term(kind, name, turtle, "asked for"), "li")
     [found] = proposals(store)
-    changes.make(settle_proposal(changes, found.iri, True, "wang", "yes"), "wang")
+    changes.make(settle_proposal(changes, found.iri, True, "wang"), "wang")
 
 
 def concepts(changes: Changes) -> None:
@@ -166,21 +164,18 @@ def concepts(changes: Changes) -> None:
     new = Concept(
         "symptom-dry-lips", "Symptom", "唇干", "dry lips", alt_zh=("嘴唇干",), scope_en="Of lips."
     )
-    changes.make(add_concept(store, new, "missing"), "li")
+    changes.make(add_concept(new), "li")
     flavour = stored_concept(store, f"{ID}flavour-sweet")  # named by its label in hundreds of cells
     assert flavour is not None
     renamed = replace(flavour, zh="甜味", definition_en="Sweet.")
-    changes.make(change_concept(store, renamed, "plainer", ""), "li")
+    changes.make(change_concept(store, renamed), "li")
     changes.make(
         merge_concepts(
             store, f"{ID}symptom-aversion-to-cold", f"{ID}symptom-cold-hands-and-feet", "one sign"
         ),
         "li",
     )
-    changes.make(
-        add_concept(store, Concept("symptom-nothing", "Symptom", "无此症", "no such sign"), "x"),
-        "li",
-    )
+    changes.make(add_concept(Concept("symptom-nothing", "Symptom", "无此症", "no such sign")), "li")
     changes.make(deprecate_concept(store, f"{ID}symptom-nothing", "", "made by mistake"), "li")
 
 
@@ -267,7 +262,7 @@ def test_both_sides_changing_one_thing_is_said_and_nothing_is_written(
     with KnowledgeBase.open(kb, write=True) as base:
         changes = Changes(base.writer)
         entry = Concept("symptom-new-one", "Symptom", "新症", "new sign")
-        changes.make(add_concept(base.store, entry, "desk"), "li")
+        changes.make(add_concept(entry), "li")
     other = copy / "concepts" / "other.tsv"
     other.write_text("id\tclass\tzh\ten\nsymptom-another\tSymptom\t新症\tanother sign\n", "utf-8")
     before = {p: p.read_bytes() for p in copy.rglob("*.tsv")}

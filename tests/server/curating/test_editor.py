@@ -353,7 +353,7 @@ def edit_of(store: object, at: int) -> object:
     from shiyi.curation.changes import version_of
 
     seen = version_of(store, old.iri.value)  # type: ignore[arg-type] # a real store
-    return replace_claim(store, old, [new], f"turn {at}", seen, ACCEPT)  # type: ignore[arg-type] # the same
+    return replace_claim(store, old, [new], seen, ACCEPT)  # type: ignore[arg-type] # the same
 
 
 def test_killed_while_saving_the_claim_stands_whole_as_old_or_as_new(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ GOJI = resource("substance-goji")
 def test_each_shipped_set_goes_through_a_base_and_comes_back_whole(path: Path) -> None:
     before = parse_sssom(path.read_text("utf-8"))
     store = OxigraphStore.in_memory()
-    edit = import_mappings(store, before, "all")
+    edit = import_mappings(store, before)
     store.change(edit.added)
     after = parse_sssom(serialize_sssom(export_mappings(store, "all", before.name)))
     assert len(before.rows) > 10
@@ -89,7 +89,7 @@ def test_a_faulty_table_is_refused_by_line_and_column(
     change: tuple[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        import_mappings(OxigraphStore.in_memory(), parse_sssom(TABLE.replace(*change)), "x")
+        import_mappings(OxigraphStore.in_memory(), parse_sssom(TABLE.replace(*change)))
 
 
 @pytest.fixture(scope="module")

@@ -202,16 +202,19 @@ class Desk:
         claims, old = self.claims_of(asked), self.editable(asked.claim)
         outcome = outcome_of(who, old, claims)
         if old is None or not asked.retires:
-            return claims, add_claim(self.store, claims[0], asked.reason, outcome, asked.key)
-        edit = replace_claim(
-            self.store, old, claims, asked.reason, asked.version, outcome, asked.key
-        )
-        return claims, edit
+            return claims, add_claim(self.store, claims[0], outcome)
+        return claims, replace_claim(self.store, old, claims, asked.version, outcome)
 
     def save_claim(self, who: Person, asked: forms.ClaimEdit) -> Change:
         """Write an edit; what touches safety is proposed to a second reviewer."""
         _need_reason(asked.reason)
-        return self.writing().make(self.plan_claim(who, asked)[1], who.name)
+        edit = self.plan_claim(who, asked)[1]
+        return self.writing().make(edit.asked(asked.reason, key=asked.key), who.name)
+
+    def _make(self, who: Person, asked: forms.Form, edit: Edit) -> Change:
+        """Write an edit with the reason, the key and the version of the request."""
+        version = asked.version if isinstance(asked, forms.Versioned) else ""
+        return self.writing().make(edit.asked(asked.reason, version, asked.key), who.name)
 
     def editable(self, claim: str) -> StoredClaim | None:
         """Return the claim that is edited; None for the empty name, FormError for a wrong one."""
@@ -262,11 +265,8 @@ class Desk:
             values |= {"id": old.id, "class_name": old.class_name}
         entry = Concept(**values | {"broader": self._broader(asked.broader)})
         self._check_concept(entry, old is None)
-        if old is None:
-            edit = add_concept(self.store, entry, asked.reason, asked.key)
-        else:
-            edit = change_concept(self.store, entry, asked.reason, asked.version, asked.key)
-        return self.writing().make(edit, who.name)
+        edit = change_concept(self.store, entry) if old else add_concept(entry)
+        return self._make(who, asked, edit)
 
     def add_aliases(self, who: Person, asked: forms.Aliases) -> Change:
         """Add names to a concept."""
@@ -277,35 +277,28 @@ class Desk:
             alt_en=tuple(dict.fromkeys((*old.alt_en, *asked.en))),
         )
         self._check_concept(entry, False)
-        edit = change_concept(self.store, entry, asked.reason, "", asked.key)
-        return self.writing().make(edit, who.name)
+        return self._make(who, asked, change_concept(self.store, entry))
 
     def merge(self, who: Person, asked: forms.Merging) -> Change:
         """Merge one concept into another of its kind."""
         source, target = self.concept(asked.concept), self.one("target", asked.target)
-        edit = merging.merge_concepts(
-            self.store, source.iri.value, target, asked.reason, asked.version, asked.key
-        )
-        return self.writing().make(edit, who.name)
+        edit = merging.merge_concepts(self.store, source.iri.value, target, asked.reason)
+        return self._make(who, asked, edit)
 
     def split(self, who: Person, asked: forms.Splitting) -> Change:
         """Make a new concept of some claims of another."""
         old = self.concept(asked.concept)
         part = Concept(asked.new_id, old.class_name, asked.zh, asked.en, broader=old.broader)
         self._check_concept(part, True)
-        edit = merging.split_concept(
-            self.store, old.iri.value, part, asked.claims, asked.reason, asked.version, asked.key
-        )
-        return self.writing().make(edit, who.name)
+        edit = merging.split_concept(self.store, old.iri.value, part, asked.claims)
+        return self._make(who, asked, edit)
 
     def deprecate(self, who: Person, asked: forms.Deprecation) -> Change:
         """Retire a concept, in favour of another or of none."""
         old = self.concept(asked.concept)
         target = self.one("target", asked.target) if asked.target else ""
-        edit = merging.deprecate_concept(
-            self.store, old.iri.value, target, asked.reason, asked.version, asked.key
-        )
-        return self.writing().make(edit, who.name)
+        edit = merging.deprecate_concept(self.store, old.iri.value, target, asked.reason)
+        return self._make(who, asked, edit)
 
     def _broader(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of broader concepts as ids where they mean one."""
@@ -340,14 +333,11 @@ class Desk:
             self.store,
             asked.mapping,
             _MAPPED[asked.action],
-            asked.reason,
             predicate=asked.predicate,
             negated=asked.action == "rule-out",
             reviewer=who.name,
-            version=asked.version,
-            key=asked.key,
         )
-        return self.writing().make(edit, who.name)
+        return self._make(who, asked, edit)
 
     def import_mappings(self, who: Person, asked: forms.MappingImport) -> Change:
         """Import rows as candidates: of a table, of links in cases, or of a look at UMLS."""
@@ -357,9 +347,9 @@ class Desk:
             rows = mappings.candidates(self.concept(asked.about), self.kb)
         else:
             rows = parse_sssom(asked.text)
-        reason = asked.reason or f"{len(rows.rows)} rows ({asked.source})"
-        edit = mappings.import_mappings(self.store, rows, reason, asked.key)
-        return self.writing().make(edit, who.name)
+        edit = mappings.import_mappings(self.store, rows)
+        read = f"{len(rows.rows)} rows ({asked.source})"
+        return self._make(who, asked, replace(edit, reason=read))
 
     def refuse(self, who: Person, asked: forms.Refusal) -> tuple[Change, ...]:
         """Reject claims of the quarantine, all or none."""
@@ -367,7 +357,9 @@ class Desk:
         keys = {e.claim: f"{asked.key} {e.claim}" if asked.key else "" for e in asked.claims}
         with writing.writer.turn():
             edits = [
-                quarantine.reject_claim(self.store, e.claim, asked.reason, e.version, keys[e.claim])
+                quarantine.reject_claim(self.store, e.claim, asked.reason).asked(
+                    asked.reason, e.version, keys[e.claim]
+                )
                 for e in asked.claims
                 if not writing.of_key(keys[e.claim])
             ]
@@ -375,24 +367,21 @@ class Desk:
 
     def answer_report(self, who: Person, asked: forms.ReportAnswer) -> Change:
         """Close a reader's report with an answer."""
-        edit = feedback.answer_report(
-            self.store, asked.report, asked.action == "right", asked.reason, asked.key
-        )
-        return self.writing().make(edit, who.name)
+        taken = asked.action == "right"
+        edit = feedback.answer_report(self.store, asked.report, taken, asked.reason)
+        return self._make(who, asked, edit)
 
     def propose(self, who: Person, asked: forms.Proposed) -> Change:
         """Propose a relation or a shape."""
         kind, name = proposals.read_turtle(asked.turtle)
-        edit = proposals.propose_term(kind, name, asked.turtle, asked.reason, asked.key)
-        return self.writing().make(edit, who.name)
+        edit = proposals.propose_term(kind, name, asked.turtle, asked.reason)
+        return self._make(who, asked, edit)
 
     def settle(self, who: Person, asked: forms.Settlement) -> Change:
         """Approve or decline a proposal of somebody else."""
-        writing = self.writing()
-        edit = proposals.settle_proposal(
-            writing, asked.proposal, asked.action == "approve", who.name, asked.reason, asked.key
-        )
-        return writing.make(edit, who.name)
+        approve = asked.action == "approve"
+        edit = proposals.settle_proposal(self.writing(), asked.proposal, approve, who.name)
+        return self._make(who, asked, edit)
 
 
 def outcome_of(who: Person, old: StoredClaim | None, claims: Sequence[Claim]) -> Outcome:

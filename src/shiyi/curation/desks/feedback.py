@@ -110,13 +110,11 @@ def reported_claims(store: QuadStore) -> Iterator[str]:
             yield text(quad.subject)
 
 
-def answer_report(store: QuadStore, iri: str, taken: bool, reason: str, key: str = "") -> Edit:
+def answer_report(store: QuadStore, iri: str, taken: bool, reason: str) -> Edit:
     """Close a report as right or as not right, with the answer; the report itself is stored."""
     result = read_report(store, iri)
     if result is None:
         raise FormError([fault("report", "no_report")])
-    if not reason.strip():
-        raise FormError([fault("reason", "reason")])
     node = NamedNode(iri)
     gone = [
         *store.match(node, SHIYI.status, None, FEEDBACK),
@@ -124,9 +122,9 @@ def answer_report(store: QuadStore, iri: str, taken: bool, reason: str, key: str
     ]
     come = (
         Quad(node, SHIYI.status, _TAKEN if taken else _CLOSED, FEEDBACK),
-        Quad(node, RDFS.comment, Literal(reason.strip()), FEEDBACK),
+        Quad(node, RDFS.comment, Literal(reason), FEEDBACK),
     )
-    return Edit("answer-report", (iri, result.about), reason.strip(), tuple(gone), come, key=key)
+    return Edit("answer-report", (iri, result.about), reason, tuple(gone), come)
 
 
 def is_known(store: QuadStore, iri: str) -> bool:

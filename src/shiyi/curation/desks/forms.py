@@ -62,7 +62,13 @@ class Form(BaseModel):
             raise FormError([f for each in error.errors() for f in _faults(each)]) from error
 
 
-class Decision(Form):
+class Versioned(Form):
+    """A request about something that was read in this ``version``; of any where it is empty."""
+
+    version: str = ""
+
+
+class Decision(Versioned):
     """A review of one claim; ``version`` is that of the claim which was read.
 
     One by an editor that ``settles`` a dispute ends it: reviews on the other side do not count.
@@ -71,16 +77,14 @@ class Decision(Form):
     claim: Thing
     kind: Literal["accept", "reject", "unsure", "skip"]
     agreement: Annotated[float, Field(ge=-1, le=1)] | None = None
-    version: str = ""
     settles: bool = False
 
 
-class EvidenceRefusal(Form):
+class EvidenceRefusal(Versioned):
     """Evidence that waits beside an accepted claim and is not to count."""
 
     claim: Thing
     evidence: Thing
-    version: str = ""
     reason: Needed
 
 
@@ -91,13 +95,14 @@ class Chosen(BaseModel):
     version: str = ""
 
 
+Several = list[Annotated[Chosen, BeforeValidator(_claim_and_version)]]
+Many = Annotated[Several, Field(min_length=1, max_length=MOST)]
+
+
 class Batch(Form):
     """One decision on several claims; with ``preview`` nothing is written."""
 
-    claims: Annotated[
-        list[Annotated[Chosen, BeforeValidator(_claim_and_version)]],
-        Field(min_length=1, max_length=MOST),
-    ]
+    claims: Many
     kind: Literal["accept", "reject", "unsure", "skip"]
     preview: bool = False
 
@@ -105,10 +110,7 @@ class Batch(Form):
 class Assignment(Form):
     """Claims that somebody is to review; oneself where ``to`` is empty."""
 
-    claims: Annotated[
-        list[Annotated[Chosen, BeforeValidator(_claim_and_version)]],
-        Field(min_length=1, max_length=MOST),
-    ]
+    claims: Many
     to: Annotated[str, Field(max_length=40)] = ""
 
 
@@ -125,20 +127,18 @@ class Undoing(Form):
     change: Annotated[str, Field(min_length=1)]
 
 
-class ClaimEdit(Form):
+class ClaimEdit(Versioned):
     """A claim as it should be; without ``claim`` a new one, with two drafts a split."""
 
     claim: Maybe = ""
     drafts: Annotated[list[ClaimDraft], Field(min_length=1, max_length=2)]
-    version: str = ""
     retires: bool = True  # whether the claim is replaced; else another is added beside it
 
 
-class ConceptEdit(Form):
+class ConceptEdit(Versioned):
     """A concept as it should be; ``was`` is empty for a new one."""
 
     was: str = ""
-    version: str = ""
     id: str = ""
     class_name: str = ""
     zh: str = ""
@@ -164,16 +164,15 @@ class Aliases(Form):
     en: Lines = ()
 
 
-class Merging(Form):
+class Merging(Versioned):
     """A concept that goes, and the one that takes its names, claims and mappings."""
 
     concept: Annotated[str, Field(min_length=1)]
     target: Annotated[str, Field(min_length=1)]
-    version: str = ""
     reason: Needed
 
 
-class Splitting(Form):
+class Splitting(Versioned):
     """A new concept made of some claims of another."""
 
     concept: Annotated[str, Field(min_length=1)]
@@ -181,26 +180,23 @@ class Splitting(Form):
     zh: Annotated[str, Field(min_length=1)]
     en: Annotated[str, Field(min_length=1)]
     claims: Annotated[list[Thing], Field(min_length=1)]
-    version: str = ""
     reason: Needed
 
 
-class Deprecation(Form):
+class Deprecation(Versioned):
     """A concept that is retired, with the one that replaces it, if any does."""
 
     concept: Annotated[str, Field(min_length=1)]
     target: str = ""
-    version: str = ""
     reason: Needed
 
 
-class MappingDecision(Form):
+class MappingDecision(Versioned):
     """What becomes of a mapping; ``rule-out`` accepts that it does not hold."""
 
     mapping: Thing
     action: Literal["accept", "reject", "rule-out", "wait"]
     predicate: str = ""
-    version: str = ""
 
 
 class MappingImport(Form):
@@ -214,10 +210,7 @@ class MappingImport(Form):
 class Refusal(Form):
     """Claims of the quarantine that are rejected; extraction learns from the reason."""
 
-    claims: Annotated[
-        list[Annotated[Chosen, BeforeValidator(_claim_and_version)]],
-        Field(min_length=1, max_length=100),
-    ]
+    claims: Annotated[Several, Field(min_length=1, max_length=100)]
     reason: Needed
 
 

@@ -80,13 +80,11 @@ def reasons(store: QuadStore, language: str) -> Counter[str]:
     )
 
 
-def reject_claim(store: QuadStore, iri: str, reason: str, version: str = "", key: str = "") -> Edit:
+def reject_claim(store: QuadStore, iri: str, reason: str) -> Edit:
     """Move a quarantined claim to the rejected ones, with a reason for extractors."""
     result = quarantined_claim(store, iri)
     if result is None:
         raise FormError([fault("claims", "not_held")])
-    if not reason.strip():
-        raise FormError([fault("reason", "reason")])
     gone = quads_of(store, result.stored)
     come = [
         Quad(q.subject, q.predicate, q.object, REJECTED)
@@ -96,10 +94,9 @@ def reject_claim(store: QuadStore, iri: str, reason: str, version: str = "", key
     node = result.stored.iri
     come += [
         Quad(node, SHIYI.status, SHIYI.rejected, REJECTED),
-        Quad(node, RDFS.comment, Literal(reason.strip()), REJECTED),
+        Quad(node, RDFS.comment, Literal(reason), REJECTED),
     ]
-    seen = {iri: version} if version else {}
-    return Edit("refuse", (iri,), reason.strip(), tuple(gone), tuple(come), seen, key=key)
+    return Edit("refuse", (iri,), reason, tuple(gone), tuple(come))
 
 
 def _names(store: QuadStore, relation: str, reason: str) -> Iterator[str]:

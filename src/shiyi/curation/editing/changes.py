@@ -44,20 +44,14 @@ ACCEPT, PROPOSE = Outcome(Status.ACCEPTED, True), Outcome(Status.CANDIDATE, Fals
 MEND = Outcome(Status.CANDIDATE, True)  # of what was not accepted before
 
 
-def add_claim(store: QuadStore, claim: Claim, reason: str, outcome: Outcome, key: str = "") -> Edit:
+def add_claim(store: QuadStore, claim: Claim, outcome: Outcome) -> Edit:
     """Write a claim that replaces nothing; ``UsageError`` where it was rejected before."""
     come, gone = arriving_quads(store, claim, outcome, None)
-    return Edit("add", (claim.iri.value,), reason, tuple(gone), tuple(come), key=key)
+    return Edit("add", (claim.iri.value,), removed=tuple(gone), added=tuple(come))
 
 
 def replace_claim(
-    store: QuadStore,
-    old: StoredClaim,
-    claims: Sequence[Claim],
-    reason: str,
-    version: str,
-    outcome: Outcome,
-    key: str = "",
+    store: QuadStore, old: StoredClaim, claims: Sequence[Claim], version: str, outcome: Outcome
 ) -> Edit:
     """Replace ``old`` by one claim, or by several where it is split.
 
@@ -80,15 +74,8 @@ def replace_claim(
         kind = "propose"
     elif old.home == QUARANTINE:
         kind = "mend"
-    return Edit(
-        kind,
-        names,
-        reason,
-        tuple(dict.fromkeys(gone)),
-        tuple(dict.fromkeys(come)),
-        {old.iri.value: version},
-        key=key,
-    )
+    removed, added = tuple(dict.fromkeys(gone)), tuple(dict.fromkeys(come))
+    return Edit(kind, names, "", removed, added, {old.iri.value: version})
 
 
 def succession_quads(store: QuadStore, accepted: str) -> tuple[tuple[Quad, ...], tuple[Quad, ...]]:

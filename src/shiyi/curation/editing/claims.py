@@ -83,15 +83,19 @@ def stored_text(store: QuadStore, target: NamedNode | Literal) -> Text | None:
     """Read the text that an object names; None where it is none, or changed past curation."""
     if isinstance(target, Literal) or not is_text(target.value):
         return None
-    values = {
-        quad.object.language: quad.object.value
-        for quad in store.match(target, RDFS.label, None, None)
-        if isinstance(quad.object, Literal)
-    }
-    text = (
-        Text(values.get("zh", ""), values.get("en", "")) if values.keys() & {"zh", "en"} else None
-    )
-    return text if text and text.iri == target else None
+    values = labels_of(store, target)
+    if not values.keys() & {"zh", "en"}:
+        return None
+    stated = Text(values.get("zh", ""), values.get("en", ""))
+    return stated if stated.iri == target else None
+
+
+def labels_of(
+    store: QuadStore, node: NamedNode, predicate: NamedNode = RDFS.label, home: Home | None = None
+) -> dict[str, str]:
+    """Return the labels of a thing by language; one without a language by the empty text."""
+    terms = (quad.object for quad in store.match(node, predicate, None, home))
+    return {each.language or "": each.value for each in terms if isinstance(each, Literal)}
 
 
 def stored_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:
@@ -126,11 +130,7 @@ def stored_source(store: QuadStore, iri: str) -> Source | None:
     node = NamedNode(iri) if iri else None
     if node is None or not any(store.match(node, RDF.type, SHIYI.Source, None)):
         return None
-    titles = {
-        quad.object.language or "": quad.object.value
-        for quad in store.match(node, RDFS.label, None, None)
-        if isinstance(quad.object, Literal)
-    }
+    titles = labels_of(store, node)
     tier = local_name(first_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")
     name = local_name(iri).removeprefix("source-")
     any_title = next(iter(titles.values()), name)

@@ -9,7 +9,13 @@ from pathlib import Path
 from shutil import copytree
 
 from shiyi.curation.changes import Change, Changes, Edit
-from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, first_value, stored_claim
+from shiyi.curation.editing.claims import (
+    ACCEPTED,
+    StoredClaim,
+    first_value,
+    labels_of,
+    stored_claim,
+)
 from shiyi.curation.sync.tables import Tables, TableText
 from shiyi.curation.vocabulary.concepts import stored_concept
 from shiyi.curation.vocabulary.mappings import Mapping as Mapped
@@ -26,16 +32,7 @@ from shiyi.ingest.tables.starter import Starter, load_starter
 from shiyi.ingest.tables.tsv import Faults
 from shiyi.model.claim import UNOPENED, Claim, Evidence, Polarity, Text
 from shiyi.model.iris import ID, content_hash
-from shiyi.model.rdf import (
-    BlankNode,
-    DefaultGraph,
-    Literal,
-    NamedNode,
-    Quad,
-    Triple,
-    local_name,
-    text,
-)
+from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Triple, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI, SKOS
 from shiyi.settings import ConfidenceSettings
@@ -469,11 +466,7 @@ def _retire(tables: Tables, store: QuadStore, iri: str, old: Concept | None) -> 
         tables.file(old.place.file).drop(old.place.line)
     elif any(line.split("\t")[0] == iri.removeprefix(ID) for line in stones.before.split("\n")):
         return 0
-    labels = {
-        q.object.language: q.object.value
-        for q in store.match(node, SKOS.prefLabel, None, RETIRED)
-        if isinstance(q.object, Literal)
-    }
+    labels = labels_of(store, node, SKOS.prefLabel, RETIRED)
     heir = first_value(store, node, DCTERMS.isReplacedBy, RETIRED).removeprefix(ID)
     reason = " ".join(first_value(store, node, RDFS.comment, RETIRED).split())
     stones.append(

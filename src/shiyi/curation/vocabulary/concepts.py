@@ -87,27 +87,17 @@ def stored_concept(store: QuadStore, iri: str) -> Concept | None:
     return bare if pinyin_of(bare) == created.pinyin else created
 
 
-def add_concept(store: QuadStore, concept: Concept, reason: str, key: str = "") -> Edit:
+def add_concept(concept: Concept) -> Edit:
     """Write a new concept."""
-    return Edit("add-concept", (concept.iri.value,), reason, (), tuple(quads_of(concept)), key=key)
+    return Edit("add-concept", (concept.iri.value,), added=tuple(quads_of(concept)))
 
 
-def change_concept(
-    store: QuadStore, concept: Concept, reason: str, version: str, key: str = ""
-) -> Edit:
+def change_concept(store: QuadStore, concept: Concept) -> Edit:
     """Write the changed fields of a concept; quads that no form covers stay."""
     gone, come = difference(store, concept)
     if not (gone or come):
         raise FormError([fault("zh", "unchanged")])
-    return Edit(
-        "edit-concept",
-        (concept.iri.value,),
-        reason,
-        tuple(gone),
-        tuple(come),
-        {concept.iri.value: version} if version else {},
-        key=key,
-    )
+    return Edit("edit-concept", (concept.iri.value,), removed=tuple(gone), added=tuple(come))
 
 
 def difference(store: QuadStore, concept: Concept) -> tuple[list[Quad], list[Quad]]:

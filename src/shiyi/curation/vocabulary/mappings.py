@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from shiyi.curation.changes import Edit, parse_iri
+from shiyi.curation.changes import Edit, is_stored, parse_iri
 from shiyi.curation.editing.form import fault
 from shiyi.curation.vocabulary.sssom import MappingSet, Row
 from shiyi.errors import FormatError, FormError, UsageError
@@ -105,7 +105,7 @@ def counts(store: QuadStore) -> dict[str, int]:
     }
 
 
-def import_mappings(store: QuadStore, results: MappingSet, reason: str, key: str = "") -> Edit:
+def import_mappings(store: QuadStore, results: MappingSet) -> Edit:
     """Import a table: new rows become candidates, known rows stay as they are."""
     come: list[Quad] = []
     place = (
@@ -126,7 +126,7 @@ def import_mappings(store: QuadStore, results: MappingSet, reason: str, key: str
     if results.head:
         come += head_quads(results.head, place)
     names = tuple(dict.fromkeys(q.subject.value for q in come if isinstance(q.subject, NamedNode)))
-    return Edit("import-mappings", names[:50], reason, (), tuple(come), key=key)
+    return Edit("import-mappings", names[:50], added=tuple(come))
 
 
 def export_mappings(
@@ -161,13 +161,10 @@ def decide_mapping(
     store: QuadStore,
     iri: str,
     status: str,
-    reason: str,
     *,
     predicate: str = "",
     negated: bool = False,
     reviewer: str = "",
-    version: str = "",
-    key: str = "",
 ) -> Edit:
     """Accept or reject a mapping; it may change its predicate or be ruled out (``Not``)."""
     known = read_mapping(store, NamedNode(iri))
@@ -192,15 +189,7 @@ def decide_mapping(
         come.append(Quad(NamedNode(iri), DCTERMS.isReplacedBy, row.node, MAPPINGS))
     gone_links, come_links = _links(store, known, row, status)
     about = tuple(dict.fromkeys((iri, row.node.value, known.subject)))
-    return Edit(
-        f"mapping-{status}",
-        about,
-        reason,
-        (*gone, *gone_links),
-        (*come, *come_links),
-        {iri: version} if version else {},
-        key=key,
-    )
+    return Edit(f"mapping-{status}", about, "", (*gone, *gone_links), (*come, *come_links))
 
 
 def _row_quads(
@@ -245,7 +234,7 @@ def _links(
     standing = [*others, *([now] if status == "accepted" else [])]
     case = any(store.match(subject, RDF.type, SHIYI.CaseMention, None))
     wanted = {q for each in standing for q in _link(each, case)}
-    gone = [q for q in _link(known, case) if q not in wanted and _is_stored(store, q)]
+    gone = [q for q in _link(known, case) if q not in wanted and is_stored(store, q)]
     cuis = list(store.match(subject, SHIYI.umlsCui, None, DEFAULT))
     best = best_cuis(
         (
@@ -273,14 +262,6 @@ def _link(each: Mapping, case: bool) -> Iterable[Quad]:
         yield Quad(NamedNode(each.subject), link, NamedNode(each.object), DEFAULT)
     elif link in (SKOS.exactMatch, SKOS.closeMatch):
         yield Quad(NamedNode(each.subject), SHIYI.theReferenceOf, NamedNode(each.object), CASES)
-
-
-def _is_stored(store: QuadStore, quad: Quad) -> bool:
-    if not isinstance(quad.subject, NamedNode):
-        return False
-    place = CASES if quad.graph_name == CASES else DEFAULT
-    quads = store.match(quad.subject, quad.predicate, quad.object, place)
-    return next(iter(quads), None) is not None
 
 
 def case_rows(store: QuadStore, limit: int = 2000) -> MappingSet:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from shiyi.curation.changes import Edit
 from shiyi.curation.editing.changes import ACCEPT, MEND, arriving_quads, retirement_quads
-from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, stored_claim
+from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, labels_of, stored_claim
 from shiyi.curation.editing.form import fault
 from shiyi.curation.vocabulary.concepts import (
     DEFAULT,
@@ -22,16 +22,14 @@ from shiyi.ingest.tables.concepts import KINDS, Concept, Retired, retired_quads
 from shiyi.ingest.tables.mappings import LINKS, MAPPINGS, row_quads
 from shiyi.model.claim import Claim, Polarity
 from shiyi.model.iris import ID, VOCAB, resource
-from shiyi.model.rdf import Literal, NamedNode, Quad, text
-from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from shiyi.model.rdf import NamedNode, Quad, text
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore
 
 MOST = 5000  # claims that one move takes along
 
 
-def merge_concepts(
-    store: QuadStore, source: str, target: str, reason: str, version: str = "", key: str = ""
-) -> Edit:
+def merge_concepts(store: QuadStore, source: str, target: str, reason: str) -> Edit:
     """Merge one concept into another: names become aliases, claims and mappings move.
 
     The old IRI then leads to the new by 301. ``UsageError`` where the two are of different kinds.
@@ -54,18 +52,10 @@ def merge_concepts(
     gone += [*moved[0], *_leaving(store, one)]
     come += [*moved[1], *_mapped(store, one.iri, other.iri), *_below(store, one.iri, other.iri)]
     come += retired_quads(Retired(one.id, one.zh, one.en, other.id, reason))
-    return _edit("merge", (source, target), reason, gone, come, {source: version}, key)
+    return _edit("merge", (source, target), gone, come)
 
 
-def split_concept(
-    store: QuadStore,
-    source: str,
-    part: Concept,
-    claims: Iterable[str],
-    reason: str,
-    version: str = "",
-    key: str = "",
-) -> Edit:
+def split_concept(store: QuadStore, source: str, part: Concept, claims: Iterable[str]) -> Edit:
     """Make a new concept of some claims of another, which stays with the rest."""
     one, chosen = _entry(store, source), list(claims)
     about = set(claims_about(store, source))
@@ -73,14 +63,10 @@ def split_concept(
         raise FormError([fault("claims", "own_claims")])
     gone, moved = _moved(store, chosen, one.iri, part.iri)
     come = [*quads_of(part), *moved]
-    return _edit(
-        "split-concept", (source, part.iri.value), reason, gone, come, {source: version}, key
-    )
+    return _edit("split-concept", (source, part.iri.value), gone, come)
 
 
-def deprecate_concept(
-    store: QuadStore, source: str, replacement: str, reason: str, version: str = "", key: str = ""
-) -> Edit:
+def deprecate_concept(store: QuadStore, source: str, replacement: str, reason: str) -> Edit:
     """Retire a concept without claims: 301 to its replacement, or 410 without one."""
     one = _entry(store, source)
     if replacement:
@@ -92,14 +78,12 @@ def deprecate_concept(
         raise FormError([fault("target", "has_claims", words=str(len(about)))])
     if narrower(store, one.iri) and not replacement:
         raise FormError([fault("target", "has_narrower")])
-    if not reason.strip():
-        raise FormError([fault("reason", "reason")])
     gone = list(_leaving(store, one))
     stone = Retired(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
     come = [*retired_quads(stone)]
     if replacement:
         come += _below(store, one.iri, NamedNode(replacement))
-    return _edit("deprecate", (source,), reason, gone, come, {source: version}, key)
+    return _edit("deprecate", (source,), gone, come)
 
 
 def claims_about(store: QuadStore, iri: str) -> list[str]:
@@ -187,11 +171,7 @@ def _kinds(store: QuadStore, one: Concept, other: Concept) -> dict[str, tuple[st
     """Return the names and classes of two concepts in both languages."""
 
     def label(name: str) -> tuple[str, str]:
-        found = {
-            quad.object.language: quad.object.value
-            for quad in store.match(NamedNode(VOCAB + name), RDFS.label, None, DEFAULT)
-            if isinstance(quad.object, Literal)
-        }
+        found = labels_of(store, NamedNode(VOCAB + name), home=DEFAULT)
         return found.get("zh", name), found.get("en", name)
 
     names = {"one": (one.zh, one.en), "other": (other.zh, other.en)}
@@ -202,15 +182,5 @@ def _union(known: tuple[str, ...], more: tuple[str, ...], but: str = "") -> tupl
     return tuple(each for each in dict.fromkeys((*known, *more)) if each != but)
 
 
-def _edit(
-    kind: str,
-    about: tuple[str, ...],
-    reason: str,
-    gone: list[Quad],
-    come: list[Quad],
-    seen: dict[str, str],
-    key: str,
-) -> Edit:
-    expected = {thing: version for thing, version in seen.items() if version}
-    fresh = tuple(dict.fromkeys(come))
-    return Edit(kind, about, reason, tuple(dict.fromkeys(gone)), fresh, expected, key=key)
+def _edit(kind: str, about: tuple[str, ...], gone: list[Quad], come: list[Quad]) -> Edit:
+    return Edit(kind, about, "", tuple(dict.fromkeys(gone)), tuple(dict.fromkeys(come)))

@@ -81,7 +81,7 @@ def read_turtle(turtle: str) -> tuple[str, str]:
     return kind, name
 
 
-def propose_term(kind: str, name: str, turtle: str, reason: str, key: str = "") -> Edit:
+def propose_term(kind: str, name: str, turtle: str, reason: str) -> Edit:
     """Write a proposal, for others to approve."""
     node = resource(f"proposal/{content_hash(kind, name, turtle)}")
     quads = (
@@ -93,7 +93,7 @@ def propose_term(kind: str, name: str, turtle: str, reason: str, key: str = "") 
         Quad(node, RDFS.comment, Literal(reason), PROPOSALS),
         Quad(node, SHIYI.status, SHIYI.candidate, PROPOSALS),
     )
-    return Edit("propose-term", (node.value,), reason, (), quads, key=key)
+    return Edit("propose-term", (node.value,), reason, added=quads)
 
 
 def read_proposal(store: QuadStore, iri: str) -> Proposal | None:
@@ -120,9 +120,7 @@ def proposals(store: QuadStore) -> list[Proposal]:
     return sorted((e for e in results if e), key=lambda e: (not e.is_open, e.kind, e.name))
 
 
-def settle_proposal(
-    changes: Changes, iri: str, approve: bool, agent: str, reason: str, key: str = ""
-) -> Edit:
+def settle_proposal(changes: Changes, iri: str, approve: bool, agent: str) -> Edit:
     """Approve or decline a proposal; ``RightsError`` for who proposed it.
 
     An approved relation is described in the base at once; it can be used once the tables that
@@ -141,9 +139,7 @@ def settle_proposal(
         default = DefaultGraph()
         parsed = parse_turtle(prefixes() + result.turtle)
         come += [Quad(q.subject, q.predicate, q.object, default) for q in parsed]
-    return Edit(
-        "approve-term" if approve else "decline-term", (iri,), reason, gone, tuple(come), key=key
-    )
+    return Edit("approve-term" if approve else "decline-term", (iri,), "", gone, tuple(come))
 
 
 def prefixes() -> str:

@@ -175,7 +175,7 @@ def acting_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.COMMENT)
     def check() -> Response:
         try:
-            desk.claims_of(_read(forms.ClaimEdit, {}))
+            desk.claims_of(forms.ClaimEdit.read(json_object()))
         except FormError as error:
             return json_response({"conforms": False, "faults": fault_values(error)})
         return json_response({"conforms": True, "faults": []})
@@ -202,10 +202,7 @@ def _values(desk: Desk, result: Result) -> dict[str, Any]:
 
 def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     """Serve what the desks show: the account, the queue, a claim, a concept."""
-    routes = Blueprint("curation_reads", __name__, url_prefix=API)
-
-    def reader() -> Reader:
-        return pages.reader(chosen_language())
+    routes, reader = Blueprint("curation_reads", __name__, url_prefix=API), pages.reader
 
     @routes.get("/me")
     @needs(Right.READ)
@@ -251,10 +248,11 @@ def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
 def listing_routes(pages: PageCache, desk: Desk) -> Blueprint:
     """Serve the lists of the other desks: mappings, changes, quarantine, reports, proposals."""
-    routes, store = Blueprint("curation_lists", __name__, url_prefix=API), desk.store
-
-    def reader() -> Reader:
-        return pages.reader(chosen_language())
+    routes, store, reader = (
+        Blueprint("curation_lists", __name__, url_prefix=API),
+        desk.store,
+        pages.reader,
+    )
 
     @routes.get("/mappings")
     @needs(Right.READ)

@@ -71,10 +71,7 @@ class _Extension(BaseModel):
 
 def reconciliation(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/api/reconcile`` and what its manifest names."""
-    routes = Blueprint("reconciliation", __name__, url_prefix=PATH)
-
-    def reader() -> Reader:
-        return cache.reader(chosen_language())
+    routes, reader = Blueprint("reconciliation", __name__, url_prefix=PATH), cache.reader
 
     @routes.route("", methods=["GET", "POST"])
     def service() -> Response:
@@ -105,10 +102,7 @@ def reconciliation(site: Site, cache: PageCache) -> Blueprint:
 
 def suggestion(site: Site, cache: PageCache) -> Blueprint:
     """Serve the suggestions that the manifest names: entities, classes, properties."""
-    routes = Blueprint("suggestion", __name__, url_prefix=PATH)
-
-    def reader() -> Reader:
-        return cache.reader(chosen_language())
+    routes, reader = Blueprint("suggestion", __name__, url_prefix=PATH), cache.reader
 
     @routes.get("/suggest/entity")
     def entities() -> Response:

@@ -54,7 +54,7 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
         chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
         start = (page - 1) * SHOWN
         found = quarantine.list_quarantined(store, **chosen, start=start, count=SHOWN + 1)
-        reader, language = pages.reader(chosen_language()), chosen_language()
+        reader, language = pages.reader(), chosen_language()
         return render_template(
             "curate/quarantine.html",
             found=[
@@ -134,7 +134,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         return render_template(
             "curate/report.html",
             about=about.value.removeprefix(ID),
-            thing=shown.reader(chosen_language()).premise(about),
+            thing=shown.reader().premise(about),
             kinds=feedback.KINDS,
             takes=site.curation is not None and site.curation.changes is not None,
             most=feedback.LONGEST,
@@ -153,14 +153,14 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             throttle.check(None, ALL)
             throttle.add(network, None)
             feedback.file_report(writing, about.value, request.form.get("kind", "other"), words)
-        thing = shown.reader(chosen_language()).premise(about)
+        thing = shown.reader().premise(about)
         return render_template("curate/reported.html", thing=thing)
 
     @routes.get("/feedback")
     @needs(Right.READ)
     def listed() -> str:
         everything = request.args.get("show") == "all"
-        reader = pages.reader(chosen_language())
+        reader = pages.reader()
         found = feedback.reports(site.store, everything=everything)
         return render_template(
             "curate/feedback.html",

@@ -20,7 +20,7 @@ from shiyi.server.curating.session import API, PREFIX, needs, person
 from shiyi.server.http.access import request_digest, request_key
 from shiyi.server.http.messages import json_object, json_response
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue
 from shiyi.server.site.site import Site, Suggestion
 from shiyi.server.views.reader import ACCEPTED, Reader
 
@@ -48,7 +48,7 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
     @needs(Right.EDIT)
     def document(name: str) -> str:
         upload = _known(uploads, name)
-        reader = pages.reader(chosen_language())
+        reader = pages.reader()
         choosing = upload.is_table and upload.state == "waiting"
         return render_template(
             "curate/document.html",
@@ -61,35 +61,25 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
             relation=lambda name: reader.thing(NamedNode(VOCAB + name)).label,
         )
 
+    def again() -> str:
+        """Show the document with what is wrong beside its form."""
+        return document((request.view_args or {})["name"])
+
     @routes.post("/documents/<name>")
     @needs(Right.EDIT)
-    def choose(name: str) -> BaseResponse | tuple[str, int]:
+    @beside(again)
+    def choose(name: str) -> BaseResponse:
         upload = _known(uploads, name)
-
-        def show() -> str:
-            return document(name)
-
-        @beside(show)
-        def started() -> BaseResponse:
-            _open(uploads).start(upload, sent(Columns))
-            return redirect(f"{PATH}/{name}", code=303)
-
-        return started()
+        _open(uploads).start(upload, sent(Columns))
+        return redirect(f"{PATH}/{name}", code=303)
 
     @routes.post("/documents/<name>/names")
     @needs(Right.EDIT)
-    def link(name: str) -> BaseResponse | tuple[str, int]:
+    @beside(again)
+    def link(name: str) -> BaseResponse:
         upload = _known(uploads, name)
-
-        def show() -> str:
-            return document(name)
-
-        @beside(show)
-        def started() -> BaseResponse:
-            _open(uploads).link(upload, LinkedNames.read(_chosen_names()))
-            return redirect(f"{PATH}/{name}", code=303)
-
-        return started()
+        _open(uploads).link(upload, LinkedNames.read(_chosen_names()))
+        return redirect(f"{PATH}/{name}", code=303)
 
     return routes
 
@@ -204,15 +194,7 @@ def _values(upload: Upload, *, whole: bool = False) -> dict[str, Any]:
     if upload.is_table and upload.state == "waiting":
         values["columns"] = list(upload.rows()[0])
     if whole:
-        values["claims"] = [
-            {
-                "claim": each.claim,
-                "subject": each.subject,
-                "relation": each.relation,
-                "object": each.object,
-                "quote": each.quote,
-                "withheld": [{"zh": zh, "en": en} for zh, en in each.faults],
-            }
-            for each in upload.read
-        ]
+        values["claims"] = [asdict(each) for each in upload.read]
+        for claim in values["claims"]:
+            claim["withheld"] = [{"zh": zh, "en": en} for zh, en in claim.pop("faults")]
     return values

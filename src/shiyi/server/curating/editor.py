@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from flask import Blueprint, Response, flash, json, redirect, render_template, request
+from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -26,6 +26,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.history import lines_of
 from shiyi.server.curating.session import PREFIX, needs, person
+from shiyi.server.http.messages import json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import fault_values
 from shiyi.server.i18n import catalogue, chosen_language
@@ -49,10 +50,7 @@ class Answered:
 
 def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/edit`` and its check."""
-    routes = Blueprint("edit", __name__, url_prefix=PREFIX)
-
-    def reader() -> Reader:
-        return pages.reader(chosen_language())
+    routes, reader = Blueprint("edit", __name__, url_prefix=PREFIX), pages.reader
 
     def shown(draft: ClaimDraft, **more: Any) -> str:
         old, does = _old(desk), _does()
@@ -126,14 +124,13 @@ def check_routes(pages: PageCache, desk: Desk) -> Blueprint:
             desk.claims_of(_asked(ClaimDraft.of_form(request.form)))
         except FormError as error:
             faults = fault_values(error)
-        values = {"conforms": not faults, "faults": faults}
-        return Response(json.dumps(values, ensure_ascii=False), content_type="application/json")
+        return json_response({"conforms": not faults, "faults": faults})
 
     @routes.get("/edit/done")
     @needs(Right.READ)
     def done() -> str:
         old = _old(desk)
-        claim = pages.reader(chosen_language()).claim(old.iri, old.home) if old else None
+        claim = pages.reader().claim(old.iri, old.home) if old else None
         return render_template("curate/done.html", claim=claim)
 
     return routes

@@ -99,10 +99,7 @@ def title_of(reader: Reader, change: Change) -> str:
 
 def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/history``, ``/change``, ``/thing``, ``/undo`` and ``/feed.atom``."""
-    routes = Blueprint("history", __name__, url_prefix=PREFIX)
-
-    def reader() -> Reader:
-        return pages.reader(chosen_language())
+    routes, reader = Blueprint("history", __name__, url_prefix=PREFIX), pages.reader
 
     @routes.get("/history")
     @needs(Right.READ)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from flask import Blueprint, Response, flash, g, json, redirect, render_template, request
+from flask import Blueprint, flash, g, json, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -35,9 +35,9 @@ from shiyi.reasoning.confidence.reviews import moved
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.history import events_of, lines_of, place_of
 from shiyi.server.curating.session import PREFIX, needs, person
-from shiyi.server.http.messages import count_field
+from shiyi.server.http.messages import count_field, json_response
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue
 from shiyi.server.site.curation import Curation
 from shiyi.server.views.reader import ClaimView, EvidenceView, Passages, Reader
 from shiyi.sparql.store.port import QuadStore
@@ -164,10 +164,7 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
 
 def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     """Serve ``/curate/queue`` with its batches and assignments, and ``/curate/progress``."""
-    routes = Blueprint("queue", __name__, url_prefix=PREFIX)
-
-    def reader() -> Reader:
-        return pages.reader(chosen_language())
+    routes, reader = Blueprint("queue", __name__, url_prefix=PREFIX), pages.reader
 
     @routes.get("/queue")
     @needs(Right.READ)
@@ -239,10 +236,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
 def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     """Serve ``/curate/claim``, ``/review`` and ``/comment``."""
-    routes = Blueprint("claim_desk", __name__, url_prefix=PREFIX)
-
-    def reader() -> Reader:
-        return pages.reader(chosen_language())
+    routes, reader = Blueprint("claim_desk", __name__, url_prefix=PREFIX), pages.reader
 
     claim_page = partial(_claim_page, pages, desk, live)
 
@@ -266,7 +260,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             lines = lines_of(reader(), difference.removed, difference.added)
             return claim_page(stale=later, stale_lines=lines, meant=asked.kind), 409
         if _wants_json():
-            return _json(change_values(desk, change) | {"following": following})
+            return json_response(change_values(desk, change) | {"following": following})
         fields = {"kind": asked.kind, "change": change.iri, "claim": asked.claim}
         flash(json.dumps(fields), "reviewed")
         return redirect(following or f"{PREFIX}/queue?{urlencode(chosen.parameters())}")
@@ -277,7 +271,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     def comment() -> BaseResponse:
         change = desk.comment(person(), sent(Comment))
         if _wants_json():
-            return _json(change_values(desk, change))
+            return json_response(change_values(desk, change))
         return redirect(f"{place_of(change.about[0])}#comments")
 
     return routes
@@ -304,7 +298,7 @@ def _claim_page(pages: PageCache, desk: Desk, live: LiveQueue, **more: Any) -> s
     pane = "pane" if request.args.get("pane") else "review"
     return render_template(
         f"curate/{pane}.html",
-        sheet=sheet_of(pages.reader(chosen_language()), desk, live.opinions, iri),
+        sheet=sheet_of(pages.reader(), desk, live.opinions, iri),
         parameters=chosen.parameters(),
         following=_after(live, iri, chosen),
         **more,
@@ -344,10 +338,6 @@ def change_values(desk: Desk, change: Change) -> dict[str, Any]:
             "waits": now.outcome.waits,
         }
     return values
-
-
-def _json(values: dict[str, Any]) -> Response:
-    return Response(json.dumps(values, ensure_ascii=False), content_type="application/json")
 
 
 def _wants_json() -> bool:

@@ -45,7 +45,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.READ)
     def browse() -> str:
         words, name = request.args.get("q", ""), request.args.get("class", "")
-        counts, reader = class_counts(site), pages.reader(chosen_language())
+        counts, reader = class_counts(site), pages.reader()
         name = name if name in counts else ""
         tree, total = class_tree(reader, name) if name else ([], 0)
         asked = text_field("q", words, 200) if words.strip() else ""
@@ -64,7 +64,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         values = request.values
         name = values.get("was") or values.get("concept") or values.get("id") or ""
         entry = None if request.form.get("is_new") else _entry(desk, name)
-        reader = pages.reader(chosen_language())
+        reader = pages.reader()
         if entry is None:
             kind = request.values.get("class", "")
             start = f"{KINDS[kind]}-" if kind in KINDS else ""
@@ -86,7 +86,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         except StaleError:
             thing = desk.concept(asked.was).iri.value
             later, difference = desk.writing().since(thing, asked.version)
-            reader = pages.reader(chosen_language())
+            reader = pages.reader()
             lines = lines_of(reader, difference.removed, difference.added)
             keep_typed()
             return concept_page(stale=later, stale_lines=lines), 409
@@ -219,7 +219,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
         status, about = request.args.get("status", "candidate"), request.args.get("about", "")
         start = (page - 1) * SHOWN
         found = mappings.list_mappings(store, status, start, SHOWN + 1, ID + about if about else "")
-        reader = pages.reader(chosen_language())
+        reader = pages.reader()
         return render_template(
             "curate/mappings.html",
             found=[_shown(reader, each) for each in found[:SHOWN]],

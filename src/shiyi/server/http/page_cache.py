@@ -163,8 +163,9 @@ class PageCache:
             name, lambda: _Page.of(make().encode()), lambda page: len(page.packed), "pages"
         )
 
-    def reader(self, language: str) -> Reader:
-        """Return a reader that caches labels."""
+    def reader(self, language: str = "") -> Reader:
+        """Return a reader that caches labels, by default in the language of the request."""
+        language = language or chosen_language()
         with self._lock:
             version, found = self._site.version(), self._readers.get(language)
             if found is None or found[0] != version:

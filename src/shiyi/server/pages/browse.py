@@ -283,7 +283,7 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
             return _listed(cache, name)
 
         def made() -> str:
-            reader = cache.reader(chosen_language())
+            reader = cache.reader()
             chosen = narrowed(cache, name) if name else None
             left = things(reader, chosen.left) if chosen and chosen.narrowed else None
             tree, total = class_tree(reader, name) if name else ([], 0)
@@ -309,7 +309,7 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
 
 def narrowed(cache: PageCache, name: str) -> Narrowing:
     """Narrow a class by the facets that the query string chooses."""
-    reader = cache.reader(chosen_language())
+    reader = cache.reader()
     by_facet = cache.figures(_FACET_PAGES, lambda: holders(reader)) if name in FACETED else {}
     return narrowing(reader, name, request.args, by_facet)
 
@@ -319,7 +319,7 @@ def _listed(cache: PageCache, name: str) -> Response:
     table = StringIO()
     writer = csv.writer(table)
     writer.writerow(("id", "label", "other"))
-    for each in things(cache.reader(chosen_language()), narrowed(cache, name).left):
+    for each in things(cache.reader(), narrowed(cache, name).left):
         writer.writerow((each.iri, each.label, each.other))
     response = Response(table.getvalue(), content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'

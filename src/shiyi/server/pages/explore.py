@@ -358,7 +358,7 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
     @routes.get("/compare")
     def compare() -> str | BaseResponse:
         ids = request.args.get("ids", "")
-        reader = cache.reader(chosen_language())
+        reader = cache.reader()
         nodes = named(reader, ids)
         if added := request.args.get("add", "").strip():
             found = site.complete(text_field("add", added, 200), chosen_language(), 1)
@@ -378,7 +378,7 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/dishes")
     def dishes() -> BaseResponse:
-        reader = cache.reader(chosen_language())
+        reader = cache.reader()
         choices = {
             "constitution": _choices(reader, SHIYI.Constitution),
             "season": _choices(reader, SHIYI.Season),
@@ -403,7 +403,7 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.route("/constitution", methods=["GET", "POST"])  # signs are posted, never addressed
     def constitution() -> str:
-        asked = items(cache.reader(chosen_language()))
+        asked = items(cache.reader())
         form = {key: value for key, value in asked_form().items() if key != "lang"}
         return render_template(
             "constitution.html",
@@ -419,7 +419,7 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
         spread_of_claims = cache.figures("spread", lambda: spread(site))
 
         def made() -> str:
-            reader = cache.reader(chosen_language())
+            reader = cache.reader()
             seen = statistics(spread_of_claims, reader, catalogue())
             largest = classes(reader, site.counts)
             return render_template("statistics.html", seen=seen, classes=largest)

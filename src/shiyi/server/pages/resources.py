@@ -369,13 +369,13 @@ def _vocabulary_terms(site: Site) -> set[NamedNode]:
 
 
 def _vocabulary_page(site: Site, cache: PageCache) -> str:
-    reader = cache.reader(chosen_language())
+    reader = cache.reader()
     terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
     return render_template("vocab.html", terms=terms, reader=reader, v=Predicates)
 
 
 def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
-    reader = cache.reader(chosen_language())
+    reader = cache.reader()
     home = reader.home_of_claim(node)
     if home is not None:
         claim = reader.claim(node, home)

@@ -45,7 +45,7 @@ def searching(site: Site, cache: PageCache) -> Blueprint:
         words = request.args.get("q", "")
         words = text_field("q", words, _MOST).strip() if words.strip() else ""
         concepts = tuple(site.complete(words, chosen_language(), _CONCEPTS)) if words else ()
-        groups = _others(cache.reader(chosen_language()), words, concepts) if words else {}
+        groups = _others(cache.reader(), words, concepts) if words else {}
         return words, concepts, groups
 
     @routes.get("/concept-search")

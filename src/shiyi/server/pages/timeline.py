@@ -72,7 +72,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
             return redirect(place, code=303)
 
         def made() -> str:
-            seen = _timeline(site, cache.reader(chosen_language()), name)
+            seen = _timeline(site, cache.reader(), name)
             if kind == "csv":
                 return _table(seen)
             theme = request.args.get("theme", THEMES[0])

@@ -34,7 +34,6 @@ from shiyi.server.http.messages import (
 )
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
-from shiyi.server.i18n import chosen_language
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.service_description import service_description
@@ -364,7 +363,7 @@ def _page(site: Site, cache: PageCache, asked: FreeQuery | None) -> Response:
         examples=examples(),
         seconds=seconds,
         chart=chart(table) if table else None,
-        drawing=graph(table, cache.reader(chosen_language())) if table else None,
+        drawing=graph(table, cache.reader()) if table else None,
         remedy=remedy(asked.text, fault) if asked and fault else None,
         faster=offered(asked.text, seconds) if asked else "",
     )
