@@ -229,6 +229,7 @@ def _own(quads: Iterable[Quad], thing: str, state: State) -> State:
 
 REASON = 2000  # characters of a reason or a comment at most
 Listener = Callable[[Sequence[Change]], None]
+Reversal = tuple[tuple[Quad, ...], tuple[Quad, ...]]  # what undoing removes, and what it adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,25 +340,30 @@ class Changes:
             with after_commit("curation", created[0].iri):
                 listener(created)
 
-    def undo(self, iri: str, agent: str, reason: str, key: str = "") -> Change:
-        """Undo a change exactly, by a new one; a later change in the way raises ``StaleError``."""
+    def undo(
+        self,
+        iri: str,
+        agent: str,
+        reason: str,
+        key: str = "",
+        otherwise: Callable[[Change], Reversal | None] = lambda _: None,
+    ) -> Change:
+        """Undo a change by a new one: exactly, or by what ``otherwise`` removes and adds.
+
+        Raises ``StaleError`` where a later change is in the way and there is no other way.
+        """
 
         def plan() -> Edit:
             change = self.get(iri)
             if not self.is_live(change):
                 raise UsageError(f"{iri} was taken back already; undo the undoing to restore it")
-            stale = _in_the_way(self.store, change)
-            if stale:
+            reversal: Reversal | None = change.added, change.removed
+            if _in_the_way(self.store, change):
+                reversal = otherwise(change)
+            if reversal is None:
                 raise StaleError(change.about, "a later change stands on this one; undo it first")
-            return Edit(
-                "undo",
-                change.about,
-                reason,
-                change.added,
-                change.removed,
-                key=key,
-                notes=((SHIYI.reverses, NamedNode(iri)),),
-            )
+            notes = ((SHIYI.reverses, NamedNode(iri)),)
+            return Edit("undo", change.about, reason, *reversal, key=key, notes=notes)
 
         return self.make(Edit("undo", (iri,), reason, key=key), agent, plan)
 

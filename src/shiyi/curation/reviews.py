@@ -12,6 +12,7 @@ from shiyi.curation.changes import (
     Changes,
     Edit,
     Note,
+    Reversal,
     State,
     graph_name,
     state_of,
@@ -336,30 +337,16 @@ class Decisions:
 
         Both ways lead to the same state, since it follows from the evidence and the reviews.
         """
+
+        def evaluated(change: Change) -> Reversal | None:
+            return self.reversal(change) if change.kind in REVIEWING else None
+
         with self.changes.writer.turn():
-            undone = self._undone(iri, agent, reason, key)
+            undone = self.changes.undo(iri, agent, reason, key, evaluated)
             bring_back(self.changes, undone, agent)
             return undone
 
-    def _undone(self, iri: str, agent: str, reason: str, key: str) -> Change:
-        try:
-            return self.changes.undo(iri, agent, reason, key)
-        except StaleError:
-            change = self.changes.get(iri)
-            if change.kind not in REVIEWING:
-                raise
-        claim = change.about[0]
-
-        def plan() -> Edit:
-            if not self.changes.is_live(change):
-                raise UsageError(f"{iri} was taken back already")
-            removed, added = self.reversal(change)
-            notes = ((SHIYI.reverses, NamedNode(iri)),)
-            return Edit("undo", (claim,), reason, removed, added, key=key, notes=notes)
-
-        return self.changes.make(Edit("undo", (claim,), reason, key=key), agent, plan)
-
-    def reversal(self, change: Change) -> tuple[Quads, Quads]:
+    def reversal(self, change: Change) -> Reversal:
         """Return the quads to remove and add to undo a change, re-evaluating a reviewed claim."""
         if change.kind not in REVIEWING:
             return change.added, change.removed

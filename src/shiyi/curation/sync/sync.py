@@ -146,8 +146,7 @@ def outgoing(
     starter = load_starter(folder, weights)
     stated = list(cells_of(folder, starter, weights))
     result = Outgoing(Tables(folder))
-    claims = sync_claims(result.tables, stated, store, touched.claims(), weights)
-    result.claims, result.kept = claims.written + claims.removed, claims.kept
+    sync_claims(result, stated, store, touched.claims(), weights)
     kinds = tuple(dict.fromkeys(KINDS.values()))
     concepts = [iri for kind in kinds for iri in touched.named(f"{kind}-")]
     result.concepts = sync_concepts(
@@ -274,41 +273,29 @@ CLAIM_DESK = "claims/desk.tsv"
 Key = tuple[str, str]  # claim and evidence
 
 
-@dataclass(slots=True)
-class ClaimSync:
-    """The result of exporting claims; some stay in the base alone."""
-
-    written: int = 0
-    removed: int = 0
-    kept: list[str] = field(default_factory=list)
-
-
 def sync_claims(
-    tables: Tables,
+    result: Outgoing,
     stated: Iterable[ClaimCell],
     store: QuadStore,
     touched: Iterable[str],
     weights: ConfidenceSettings,
-) -> ClaimSync:
+) -> None:
     """Update the tables to the base's version of the touched claims; other cells stay."""
-    results, done = ClaimSync(), set(touched)
-    values: dict[str, list[ClaimCell]] = defaultdict(list)
+    done, values = set(touched), defaultdict[str, list[ClaimCell]](list)
     for each in stated:
         if each.claim.iri.value in done:
             values[each.claim.iri.value].append(each)
     for iri in sorted(done):
         stored = stored_claim(store, iri)
         stored = stored if stored is not None and stored.home == ACCEPTED else None
-        _one(tables, values.get(iri, []), stored, weights, results, iri)
-    return results
+        _one(result, values.get(iri, []), stored, weights, iri)
 
 
 def _one(
-    tables: Tables,
+    result: Outgoing,
     values: list[ClaimCell],
     stored: StoredClaim | None,
     weights: ConfidenceSettings,
-    result: ClaimSync,
     iri: str,
 ) -> None:
     wanted = (
@@ -330,12 +317,12 @@ def _one(
             leaving.setdefault(id(each), (each, []))[1].append(evidence)
     for each, gone in leaving.values():
         stays = [e for e in each.claim.evidence if e not in gone]
-        _take_out(tables, each, stays, weights)
-        result.removed += len(gone)
+        _take_out(result.tables, each, stays, weights)
+        result.claims += len(gone)
     if stored:
         for evidence in here.values():
-            tables.file(CLAIM_DESK, LONG).append(row_of(stored.claim, evidence, weights))
-            result.written += 1
+            result.tables.file(CLAIM_DESK, LONG).append(row_of(stored.claim, evidence, weights))
+            result.claims += 1
 
 
 def _same(one: Evidence, others: list[Evidence]) -> bool:
