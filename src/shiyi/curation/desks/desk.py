@@ -21,7 +21,7 @@ from shiyi.curation.editing.claims import (
 from shiyi.curation.editing.form import ClaimDraft, claim_of, fault
 from shiyi.curation.editing.validation import Checker, field_of, shape_name
 from shiyi.curation.queue import Queue
-from shiyi.curation.reviews import Decisions, review_outcome
+from shiyi.curation.reviews import SIDES, Decisions, review_outcome
 from shiyi.curation.vocabulary import mappings, merging, proposals
 from shiyi.curation.vocabulary.concepts import (
     DEFAULT,
@@ -43,7 +43,6 @@ from shiyi.reasoning.confidence.reviews import Review
 from shiyi.settings import ConfidenceSettings
 from shiyi.sparql.store.port import QuadStore
 
-_SIDES: Final = {"accept": 1.0, "reject": -1.0, "unsure": 0.0}
 _MAPPED: Final = {
     "accept": "accepted", "reject": "rejected", "rule-out": "accepted", "wait": "candidate",
 }  # fmt: skip
@@ -137,8 +136,8 @@ class Desk:
         """Return what a decision would do to a claim."""
         now = self.decisions.assess(claim, attaching=kind == "accept")
         after = now.outcome
-        if kind in _SIDES:
-            voted = now.standing.reviewed(Review(who.name, _SIDES[kind]))
+        if kind in SIDES:
+            voted = now.standing.reviewed(Review(who.name, SIDES[kind]))
             after = review_outcome(voted, now.home, now.safety)
         return Foreseen(
             claim,

@@ -246,7 +246,7 @@ def _evidence(
 ) -> Evidence | None:
     before = len(faults)
     iri = draft.source if draft.source.startswith(ID) else f"{ID}source-{draft.source}"
-    source = stored_source(store, iri) if _is_iri(iri) else None
+    source = stored_source(store, iri) if is_iri(iri) else None
     needless = not draft.source and draft.kind in {each.value for each in UNOPENED}
     if source is None and not needless:
         faults.append(fault(draft.name("source"), "unknown_source", words=draft.source[:80]))
@@ -308,7 +308,7 @@ def _quoted(draft: EvidenceDraft, store: QuadStore, faults: list[Fault]) -> None
         _is_text(draft.quote, draft.name("quote"), LONGEST, faults)
     if not draft.passage:
         return
-    words = passage_text(store, draft.passage) if _is_iri(draft.passage) else ""
+    words = passage_text(store, draft.passage) if is_iri(draft.passage) else ""
     if not words:
         faults.append(fault(draft.name("passage"), "unknown_passage"))
     elif draft.quote and draft.quote not in words:
@@ -327,7 +327,8 @@ def _is_text(value: str, name: str, limit: int, faults: list[Fault]) -> bool:
     return False
 
 
-def _is_iri(value: str) -> bool:
+def is_iri(value: str) -> bool:
+    """Return whether a text is the IRI of a resource of Shiyi's."""
     return value.startswith(ID) and value.isprintable() and not set(value) & set('<>"{}|\\^` ')
 
 

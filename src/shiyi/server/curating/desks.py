@@ -58,7 +58,11 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
         return render_template(
             "curate/quarantine.html",
             found=[
-                (each, reader.claim(each.stored.iri, each.stored.home), _version(desk, each))
+                (
+                    each,
+                    reader.claim(each.stored.iri, each.stored.home),
+                    version_of(store, each.stored.iri.value),
+                )
                 for each in found[:SHOWN]
             ],
             in_passage=Passages(store),
@@ -81,10 +85,6 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
         return redirect(f"{PREFIX}/quarantine")
 
     return routes
-
-
-def _version(desk: Desk, present: quarantine.QuarantinedClaim) -> str:
-    return version_of(desk.store, present.stored.iri.value)
 
 
 def bundle_routes(site: Site, curation: Curation) -> Blueprint:

@@ -16,7 +16,7 @@ from shiyi.curation.desks.forms import ClaimEdit, full_iri
 from shiyi.curation.editing.changes import successors
 from shiyi.curation.editing.claims import StoredClaim, classes_of, find_concepts, passage_text
 from shiyi.curation.editing.fields import Field, ShapeForms
-from shiyi.curation.editing.form import ClaimDraft
+from shiyi.curation.editing.form import ClaimDraft, is_iri
 from shiyi.curation.editing.validation import effect_of
 from shiyi.errors import FormatError, FormError, OutsideError, StaleError
 from shiyi.model.claim import Claim
@@ -201,13 +201,10 @@ def _fields(reader: Reader, desk: Desk, draft: ClaimDraft) -> Mapping[str, Any]:
         "confidence_field": forms.evidence_field("extractionConfidence"),
         "kind_field": forms.evidence_field("evidenceKind"),
         "sources": _sources(reader),
-        "passages": {e.place: passage_text(store, e.passage) for e in draft.evidence if _is_own(e)},
+        "passages": {
+            e.place: passage_text(store, e.passage) for e in draft.evidence if is_iri(e.passage)
+        },
     }
-
-
-def _is_own(evidence: Any) -> bool:
-    iri = evidence.passage
-    return iri.startswith(ID) and iri.isprintable() and not set(iri) & set('<>"{}|\\^` ')
 
 
 def _readable(
