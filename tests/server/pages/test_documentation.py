@@ -94,6 +94,20 @@ def test_api_page_shows_each_operation_with_a_body_that_is_accepted(client: Flas
     assert "http://" not in page.replace("http://localhost", "")
 
 
+def test_each_query_of_a_page_has_a_link_that_runs_it(client: FlaskClient) -> None:
+    queries = 0
+    for name in page_files():
+        html = str(read_page(name, "zh" if name.endswith(".zh.md") else "en").html)
+        links = re.findall(r'href="(/sparql\?query=[^"]+)"', html)
+        assert len(links) == html.count("language-sparql"), name
+        for link in links:
+            queries += 1
+            reply = client.get(link, headers={"Accept": "application/sparql-results+json"})
+            known = reply.status_code == 200 or "SERVICE" in reply.text  # no index here
+            assert known, (name, reply.text)
+    assert queries >= 8
+
+
 def test_queries_and_modules_have_pages_made_from_them(client: FlaskClient) -> None:
     page = client.get("/docs/reference/queries.md", headers=HTML)
     assert "facts-of-goji" in page.text

@@ -9,6 +9,7 @@ from itertools import pairwise
 from os.path import normpath
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from flask import Blueprint, Response, redirect, render_template, request
 from markdown_it import MarkdownIt
@@ -20,9 +21,10 @@ from werkzeug.wrappers import Response as BaseResponse
 from shiyi.artefacts import artefact
 from shiyi.server.api.routes import document
 from shiyi.server.http.messages import text_field
-from shiyi.server.i18n import chosen_language
-from shiyi.server.pages.references import made_page
+from shiyi.server.i18n import Catalogue, chosen_language
+from shiyi.server.pages.references import QUERIES, made_page
 from shiyi.server.site.site import Site
+from shiyi.server.views.remedies import with_prefixes
 
 _START: Final = "index.md"
 _CHINESE: Final = ".zh.md"  # the ending of a translation, beside the page of the same name
@@ -118,8 +120,8 @@ def _folded(name: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _made(name: str, _: str, write: Callable[[], str]) -> Page:
-    return _rendered(name, "en", write())
+def _made(name: str, language: str, write: Callable[[], str]) -> Page:
+    return _rendered(name, language if name == QUERIES else "en", write())
 
 
 def _rendered(name: str, language: str, text: str) -> Page:
@@ -128,6 +130,7 @@ def _rendered(name: str, language: str, text: str) -> Page:
     headings = tuple(_headed(tokens))
     _relink(name, tokens)
     title = next((each.text for each in headings), name)
+    _link_queries(tokens, Catalogue.load(language)("sparql.run"))
     html = parser.renderer.render(tokens, parser.options, {})
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
@@ -152,6 +155,15 @@ def _headed(tokens: list[Token]) -> Iterator[Heading]:
         anchor += f"-{seen[anchor]}" if seen[anchor] else ""
         opening.attrSet("id", anchor)
         yield Heading(int(opening.tag[1]), words, anchor)
+
+
+def _link_queries(tokens: list[Token], words: str) -> None:
+    """Add a link to each query in SPARQL that runs it on this server."""
+    for place in reversed(range(len(tokens))):
+        if tokens[place].info == "sparql":
+            query = with_prefixes(tokens[place].content.strip())
+            link = f'<p><a class="chip small" href="/sparql?query={quote(query)}">{words}</a></p>\n'
+            tokens.insert(place + 1, Token("html_block", "", 0, content=link))
 
 
 def _relink(name: str, tokens: list[Token]) -> None:
@@ -274,7 +286,7 @@ def contents() -> dict[str, list[Page]]:
         kind, _, rest = name.partition("/")
         if kind in found and "/" not in rest and not name.endswith(_CHINESE):
             found[kind].append(read_page(name))
-    others = ("glossary.md", "reference/queries.md", "reference/python.md")
+    others = ("glossary.md", QUERIES, "reference/python.md")
     found["reference"] += [read_page(name) for name in others]
     return found
 

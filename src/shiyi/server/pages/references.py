@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import shiyi
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.sparql.protocol import examples
 
 _HOME: Final = Path(shiyi.__file__).parent
+QUERIES: Final = "reference/queries.md"
 _PYTHON: Final = "reference/python"
 _LONG: Final = 90  # characters of a signature that are shown
 
@@ -24,11 +24,11 @@ def made_page(name: str) -> Callable[[], str] | None:
 @cache
 def _pages() -> Mapping[str, Callable[[], str]]:
     packages = {f"{_PYTHON}/{name}.md": _writer(name) for name in _packages()}
-    return {"reference/queries.md": queries, f"{_PYTHON}.md": python} | packages
+    return {QUERIES: queries, f"{_PYTHON}.md": python} | packages
 
 
 def queries() -> str:
-    """Write every named query with its question and a link that runs it."""
+    """Write every named query with its question."""
     words, language = catalogue(), chosen_language()
     lines = [f"# {words('docs.queries')}", "", words("docs.queries_lead"), ""]
     group = ""
@@ -38,8 +38,7 @@ def queries() -> str:
             lines += [f"## {words(f'sparql.group_{group}')}", ""]
         question = each.question_zh if language == "zh" else each.question_en
         body = "\n".join(each.text.strip().split("\n")[1:])
-        run = f"[{words('sparql.run')}](/sparql?query={quote(each.text)})"
-        lines += [f"### {each.name}", "", question, "", f"```sparql\n{body}\n```", "", run, ""]
+        lines += [f"### {each.name}", "", question, "", f"```sparql\n{body}\n```", ""]
     return "\n".join(lines)
 
 
