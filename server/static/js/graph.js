@@ -81,8 +81,33 @@
     })]);
   };
 
-  // nothing was asked about: forces, in boxes that may not overlap
+  // nothing was asked about: each connected part by forces, the parts in rows, the largest first
   const forced = ({ nodes, edges }, width) => {
+    const part = new Map(nodes.map((n) => [n.id, [n]]));
+    for (const { source, target } of edges) {
+      const [one, other] = [part.get(source), part.get(target)];
+      if (one !== other) { one.push(...other); for (const n of other) part.set(n.id, one); }
+    }
+    const parts = [...new Set(part.values())].sort((one, other) => other.length - one.length).map((some) => {
+      const at = sprung({ nodes: some, edges: edges.filter((e) => part.get(e.source) === some) }, width);
+      const [left, top] = [Math.min(...some.map((n) => at.get(n.id).x - n.wide / 2)), Math.min(...some.map((n) => at.get(n.id).y - n.high / 2))];
+      const [right, bottom] = [Math.max(...some.map((n) => at.get(n.id).x + n.wide / 2)), Math.max(...some.map((n) => at.get(n.id).y + n.high / 2))];
+      return { some, at, left, top, wide: right - left + 40, high: bottom - top + 40 };
+    });
+    const area = parts.reduce((sum, each) => sum + each.wide * each.high, 0);
+    const row = Math.max(parts[0].wide, Math.sqrt(area * (width < 520 ? 0.7 : 1.9)));
+    const found = new Map();
+    let [x, y, high] = [0, 0, 0];
+    for (const each of parts) {
+      if (x && x + each.wide > row) [x, y, high] = [0, y + high, 0];
+      for (const n of each.some) found.set(n.id, { x: each.at.get(n.id).x - each.left + x, y: each.at.get(n.id).y - each.top + y });
+      [x, high] = [x + each.wide, Math.max(high, each.high)];
+    }
+    return found;
+  };
+
+  // forces between boxes that may not overlap
+  const sprung = ({ nodes, edges }, width) => {
     const side = Math.sqrt(nodes.length) * 150;
     const at = new Map(nodes.map((n, i) => [n.id, { x: Math.cos(i * 2.4) * side * Math.sqrt(i / nodes.length), y: Math.sin(i * 2.4) * side * 0.6 * Math.sqrt(i / nodes.length), n }]));
     const all = [...at.values()];
@@ -95,17 +120,17 @@
           const other = all[j];
           const [x, y] = [one.x - other.x || 0.1, one.y - other.y || 0.1];
           const far = x * x + y * y;
-          let [px, py] = [x * 16000 / far, y * 16000 / far];
+          let [px, py] = [x * 5000 / far, y * 5000 / far];
           const [ox, oy] = [(one.n.wide + other.n.wide) / 2 + 18 - Math.abs(x), (one.n.high + other.n.high) / 2 + 14 - Math.abs(y)];
           if (ox > 0 && oy > 0) { if (ox < oy * 2) px += Math.sign(x) * ox; else py += Math.sign(y) * oy; }
           one.dx += px / 12; one.dy += py / 12; other.dx -= px / 12; other.dy -= py / 12;
         }
-        one.dx -= one.x * 0.012; one.dy -= one.y * (width < 520 ? 0.006 : 0.022);
+        one.dx -= one.x * 0.012; one.dy -= one.y * (width < 520 ? 0.01 : 0.022);
       });
       for (const { source, target } of edges) {
         const [one, other] = [at.get(source), at.get(target)];
         const [x, y] = [other.x - one.x, other.y - one.y];
-        const pull = (Math.hypot(x, y) - 150) * 0.04 / (Math.hypot(x, y) || 1);
+        const pull = (Math.hypot(x, y) - 100) * 0.04 / (Math.hypot(x, y) || 1);
         one.dx += x * pull; one.dy += y * pull; other.dx -= x * pull; other.dy -= y * pull;
       }
       for (const one of all) { const long = Math.hypot(one.dx, one.dy) || 1; one.x += one.dx / long * Math.min(long, heat); one.y += one.dy / long * Math.min(long, heat); }
@@ -183,29 +208,17 @@
     };
   };
 
-  // the claims around a thing, the surest first, asked of the endpoint
-  const around = async (iri) => {
-    const lang = document.documentElement.lang.slice(0, 2);
-    const named = (of, as) => `OPTIONAL { ${of} skos:prefLabel ${as} FILTER(LANGMATCHES(LANG(${as}), "${lang}")) }`;
-    const query = `PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> PREFIX skos: <http://www.w3.org/2004/02/skos/core#> PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
-SELECT ?claim ?p ?other ?out ?c ?word ?name WHERE {
-  { SELECT ?claim ?p ?other ?out ?c WHERE {
-    { ?claim rdf:reifies <<( <${iri}> ?p ?other )>> BIND(true AS ?out) } UNION { ?claim rdf:reifies <<( ?other ?p <${iri}> )>> BIND(false AS ?out) }
-    ?claim shiyi:confidence ?c ; shiyi:status shiyi:accepted FILTER(ISIRI(?other)) } ORDER BY DESC(?c) LIMIT 8 }
-  OPTIONAL { ?p rdfs:label ?word FILTER(LANGMATCHES(LANG(?word), "${lang}")) } ${named("?other", "?name")} }`;
-    const reply = await fetch("/sparql", { method: "POST", headers: { "Content-Type": "application/sparql-query", Accept: "application/sparql-results+json" }, body: query });
-    if (!reply.ok) throw new Error(reply.statusText);
-    return (await reply.json()).results.bindings;
-  };
-  const page = (iri) => iri.replace("https://w3id.org/shiyi/id/", "/page/");
+  // the claims that the page of a thing draws around it
   const grown = async (data, iri) => {
-    const [nodes, edges] = [new Map(data.nodes.map((n) => [n.id, n])), new Map(data.edges.map((e) => [e.id, e]))];
-    for (const row of await around(iri)) {
-      const other = row.other.value;
-      if (!nodes.has(other)) nodes.set(other, sized({ id: other, label: row.name?.value || other.split(/[/#]/).pop(), href: page(other), look: "other", seed: false }));
-      const [source, target] = row.out.value === "true" ? [iri, other] : [other, iri];
-      if (!edges.has(row.claim.value)) edges.set(row.claim.value, { id: row.claim.value, source, target, label: row.word?.value || row.p.value.split("#").pop(), confidence: Number(row.c.value), href: page(row.claim.value) });
-    }
+    const reply = await fetch(iri.replace("https://w3id.org/shiyi/id/", "/page/"), { headers: { Accept: "text/html" } });
+    if (!reply.ok) throw new Error(reply.statusText);
+    const there = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("[data-around] script");
+    const around = there ? JSON.parse(there.textContent) : { nodes: [], edges: [] };
+    const edges = new Map(data.edges.map((e) => [e.id, e]));
+    for (const e of around.edges.filter((each) => !edges.has(each.id)).slice(0, 8)) edges.set(e.id, e);
+    const ends = new Set([...edges.values()].flatMap((e) => [e.source, e.target]));
+    const nodes = new Map(data.nodes.map((n) => [n.id, n]));
+    for (const n of around.nodes) if (ends.has(n.id) && !nodes.has(n.id)) nodes.set(n.id, sized({ ...n, seed: false }));
     return { nodes: [...nodes.values()], edges: [...edges.values()] };
   };
 
@@ -218,7 +231,11 @@ SELECT ?claim ?p ?other ?out ?c ?word ?name WHERE {
     let data = { nodes: all.nodes.filter((n) => some.has(n.id)).map(sized), edges: all.edges.filter((e) => some.has(e.source) && some.has(e.target)) };
     const layout = () => (!data.nodes.some((n) => n.seed) || data.grown ? forced : "around" in figure.dataset ? sided : layered)(data, stage.clientWidth);
     const state = {};
-    const show = () => { Object.assign(state, drawn(figure, data, layout())); state.box = state.whole; };
+    const show = () => {
+      Object.assign(state, drawn(figure, data, layout()));
+      state.box = state.whole;
+      for (const each of figure.querySelectorAll("[data-look]")) each.hidden = !data.nodes.some((n) => n.look === each.dataset.look);
+    };
     show();
     movable(figure, state);
     const choose = (id) => {

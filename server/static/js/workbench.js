@@ -63,7 +63,7 @@
     const name = event.target.elements.id.value.trim();
     if (!/^[\w./-]+$/.test(name)) return;
     store();
-    query.write(`SELECT ?claim ?s ?p ?o ?confidence WHERE {\n  { BIND(id:${name} AS ?s) ?claim rdf:reifies <<( ?s ?p ?o )>> } UNION { BIND(id:${name} AS ?o) ?claim rdf:reifies <<( ?s ?p ?o )>> }\n  ?claim shiyi:confidence ?confidence ; shiyi:status shiyi:accepted FILTER(ISIRI(?o))\n} ORDER BY DESC(?confidence) LIMIT 14`);
+    query.write(`SELECT ?claim ?s ?p ?o ?confidence WHERE {\n  VALUES ?thing { id:${name} }\n  { ?thing ?p ?o . BIND(?thing AS ?s) } UNION { ?s ?p ?thing . BIND(?thing AS ?o) }\n  ?claim rdf:reifies <<( ?s ?p ?o )>> ; shiyi:confidence ?confidence ; shiyi:status shiyi:accepted FILTER(ISIRI(?o))\n} ORDER BY DESC(?confidence) LIMIT 14`);
     query.run();
     addEventListener("shiyi:shown", () => document.querySelectorAll(".view-tabs button")[1]?.click(), { once: true });
   });

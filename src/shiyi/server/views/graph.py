@@ -65,12 +65,6 @@ class Drawing:
         """Return nodes and edges as lists; empty without edges."""
         return {"nodes": list(self.nodes.values()), "edges": list(self.edges.values())}
 
-    @property
-    def looks(self) -> tuple[str, ...]:
-        """List the styles that occur, for the legend."""
-        found = {node["look"] for node in self.nodes.values()}
-        return tuple(each for each in dict.fromkeys([*LOOKS.values(), "other"]) if each in found)
-
 
 def of_answer(answer: Answer, reader: Reader) -> Drawing:
     """Return the best paths of an answer, then the claims it cites, as one graph."""
