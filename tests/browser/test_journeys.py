@@ -393,6 +393,65 @@ def test_tabs_of_queries_are_named_by_what_they_ask(driver: Any, address: str) -
     driver.get_log("browser")
 
 
+def test_saved_queries_and_history_stay_in_the_browser(driver: Any, address: str) -> None:
+    query = "SELECT ?dish { ?dish a <https://w3id.org/shiyi/vocab#Dish> }"
+    driver.get(f"{address}/sparql?lang=en")
+    driver.execute_script("localStorage.clear(); shiyiQuery.write(arguments[0])", query)
+    click(driver, driver.find_element("css selector", ".query-form .primary"))
+    driver.find_element("css selector", ".results-table, #results")
+    for each in driver.find_elements("css selector", ".workbench summary")[1:]:
+        click(driver, each)
+    click(driver, driver.find_element("css selector", "[data-save-query]"))
+    driver.get(f"{address}/sparql?lang=en")  # another visit
+    driver.execute_script("shiyiQuery.write('ASK {}')")
+    for each in driver.find_elements("css selector", ".workbench summary")[1:]:
+        click(driver, each)
+    for name in ("saved", "history"):
+        driver.execute_script("shiyiQuery.write('ASK {}')")
+        click(driver, driver.find_element("css selector", f"[data-list={name}] .link"))
+        assert driver.execute_script("return shiyiQuery.read()") == query
+    click(driver, driver.find_element("css selector", "[data-list=saved] .chip"))
+    click(driver, driver.find_element("css selector", "[data-forget-queries]"))
+    stored = driver.execute_script("return JSON.parse(localStorage.getItem('shiyi:queries'))")
+    assert (stored["saved"], stored["history"]) == ([], [])
+    assert console(driver) == []
+
+
+def test_numbers_of_a_query_are_drawn_as_bars(driver: Any, address: str) -> None:
+    query = quote('SELECT ?of ?n { VALUES (?of ?n) { ("one" 10) ("two" 40) ("three" 20) } }')
+    driver.get(f"{address}/sparql?lang=en&query={query}")
+    tab = driver.find_elements("css selector", ".view-tabs button")[-1]
+    assert tab.text == "Chart"
+    click(driver, tab)
+    assert [each.text for each in driver.find_elements("css selector", ".bars dt")] == [
+        "one", "two", "three",
+    ]  # fmt: skip
+    bars = [each.rect["width"] for each in driver.find_elements("css selector", ".bars .bar-value")]
+    assert [round(each / bars[1], 2) for each in bars] == [0.25, 1, 0.5]
+    assert not driver.find_element("css selector", ".results-table").is_displayed()
+
+
+def test_a_graph_grows_from_a_concept_in_the_colours_of_its_classes(
+    driver: Any, real_address: str
+) -> None:
+    driver.get(f"{real_address}/sparql?lang=en")
+    click(driver, driver.find_element("css selector", ".workbench summary"))
+    driver.find_element("name", "id").send_keys("substance-shengjiang", Keys.ESCAPE, Keys.ENTER)
+    node = driver.find_element("css selector", "[data-drawn=yes] .g-node.complaint")
+    before = len(driver.find_elements("css selector", ".g-node"))
+    driver.execute_script(
+        "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))",
+        node,
+    )
+    click(driver, driver.find_element("css selector", ".graph-said button"))
+    wait_until(driver, lambda: len(driver.find_elements("css selector", ".g-node")) > before + 2)
+    looks = ("food", "complaint", "other")
+    assert all(driver.find_elements("css selector", f".g-node.{each}") for each in looks)
+    shown = driver.find_elements("css selector", "[data-look]")
+    assert {each.get_attribute("data-look") for each in shown if each.is_displayed()} >= set(looks)
+    assert console(driver) == []
+
+
 def test_a_graph_below_the_screen_is_drawn_for_the_print(driver: Any, real_address: str) -> None:
     driver.get(f"{real_address}/page/drug-warfarin?lang=en")
     figure = driver.find_element("css selector", "[data-graph]")
