@@ -423,9 +423,8 @@ def test_numbers_of_a_query_are_drawn_as_bars(driver: Any, address: str) -> None
     tab = driver.find_elements("css selector", ".view-tabs button")[-1]
     assert tab.text == "Chart"
     click(driver, tab)
-    assert [each.text for each in driver.find_elements("css selector", ".bars dt")] == [
-        "one", "two", "three",
-    ]  # fmt: skip
+    names = [each.text for each in driver.find_elements("css selector", ".bars dt")]
+    assert names == ["one", "two", "three"]
     bars = [each.rect["width"] for each in driver.find_elements("css selector", ".bars .bar-value")]
     assert [round(each / bars[1], 2) for each in bars] == [0.25, 1, 0.5]
     assert not driver.find_element("css selector", ".results-table").is_displayed()
