@@ -67,7 +67,7 @@ SHOTS: dict[str, tuple[str, tuple[int, int], str]] = {
     "browse-desktop": ("/browse?lang=zh&class=MFHSubstance", DESKTOP, ""),
     "browse-home-desktop": ("/browse?lang=en", DESKTOP, ""),
     "facets-desktop": (
-        "/browse?lang=zh&class=MFHSubstance&nature=nature-warm&tier=tier-pharmacopoeia",
+        "/browse?lang=zh&class=MFHSubstance&nature=nature-warm&tier=tier-standard",
         DESKTOP,
         "",
     ),

@@ -45,10 +45,17 @@ from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.pages.releases import PREFIX, Release, described, find
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import is_hidden
-from shiyi.server.views.concept import concept_view, heading, is_concept, is_evidence, is_source
+from shiyi.server.views.concept import (
+    ConceptView,
+    concept_view,
+    heading,
+    is_concept,
+    is_evidence,
+    is_source,
+)
 from shiyi.server.views.links import href
 from shiyi.server.views.overview import overview
-from shiyi.server.views.reader import EvidenceView, Passages, Reader
+from shiyi.server.views.reader import EvidenceView, Passages, Reader, Thing
 from shiyi.sparql.store.port import QuadStore
 from shiyi.verification.corpora import Registry
 from shiyi.verification.pointers import open_words
@@ -120,7 +127,8 @@ _SCHEMA_ORG: Final = {
     "review": "Review",
 }  # fmt: skip
 _LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
-_REFERRED: Final = 50  # statements about others shown on a plain page
+_REFERRED: Final = 50  # statements about others shown on a page
+_FEW: Final = 5  # claims of a page that also lists related concepts
 
 
 def resources(site: Site, cache: PageCache) -> Blueprint:
@@ -374,6 +382,15 @@ def _vocabulary_page(site: Site, cache: PageCache) -> str:
     return render_template("vocab.html", terms=terms, reader=reader, v=Predicates)
 
 
+def _related(site: Site, reader: Reader, concept: ConceptView) -> list[Thing]:
+    """Return the concepts that a definition names, and those of the same name."""
+    same = site.complete(concept.name.label, chosen_language(), _FEW)
+    found = [each.iri for each in same if each.label == concept.name.label]
+    found += [each.iri or "" for each in site.link(concept.definition)]
+    shown = {concept.iri, "", *(each.other.iri for each in concept.statements)}
+    return [reader.thing(NamedNode(iri)) for iri in dict.fromkeys(found) if iri not in shown]
+
+
 def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
     reader = cache.reader()
     home = reader.home_of_claim(node)
@@ -392,12 +409,26 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
         cases = counted(whole, node.value)
         concept = concept_view(reader, node)
         seen = overview(reader, concept.statements)
-        named = partial(heading, reader)
-        return render_template("concept.html", view=concept, seen=seen, cases=cases, heading=named)
+        return render_template(
+            "concept.html",
+            view=concept,
+            seen=seen,
+            cases=cases,
+            heading=partial(heading, reader),
+            related=_related(site, reader, concept) if concept.claims <= _FEW else [],
+        )
     if is_source(reader, node):
         cited = list(site.store.match(None, None, node, DefaultGraph()))
-        count = sum(1 for quad in cited if local_name(quad.predicate.value) == "source")
-        return render_template("source.html", source=reader.source(node), count=count)
+        pieces = [quad.subject for quad in cited if quad.predicate == DCTERMS.source]
+        found = (
+            q
+            for each in pieces
+            for q in site.store.match(None, SHIYI.evidence, each, DefaultGraph())
+        )
+        claims = [reader.premise(quad.subject) for quad in islice(found, _REFERRED)]
+        return render_template(
+            "source.html", source=reader.source(node), count=len(pieces), claims=claims
+        )
     if is_evidence(reader, node):
         found = site.store.match(None, SHIYI.evidence, node, None)
         claims = [reader.premise(quad.subject) for quad in found]

@@ -32,8 +32,9 @@ _MADE: Final = (
 )  # fmt: skip
 _RANKS: Final = ("effective", "likely", "possible", "", "insufficient", "ineffective")
 _PROPERTIES: Final = ("hasNature", "hasFlavour", "hasMeridianTropism")
+_STANDING: Final = ("regulatoryStatus", "ruleText")
 TAKEN: Final = frozenset(
-    {*_OUTCOMES[:5], *_INTERACTIONS, *_MADE, *_PROPERTIES, "regulatoryStatus",
+    {*_OUTCOMES[:5], *_INTERACTIONS, *_MADE, *_PROPERTIES, *_STANDING,
      "potentiallyInteractsWith", "derivedCaution"}
 )  # fmt: skip
 READ: Final = 40  # claims of a table with their sources; more are in the data
@@ -125,7 +126,7 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
         natures=tuple((*_place(at), each) for each, at in places.items() if at is not None),
         flavours=tuple(mine.get("hasFlavour", ())),
         channels=tuple(mine.get("hasMeridianTropism", ())),
-        standing=tuple(supported(reader, each) for each in mine.get("regulatoryStatus", ())),
+        standing=tuple(supported(reader, s) for name in _STANDING for s in mine.get(name, ())),
         preparation=_in_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
         outcomes=tuple(effects),
         interactions=_interactions(reader, [s for name in _INTERACTIONS for s in by.get(name, ())]),
