@@ -420,12 +420,12 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
     if is_source(reader, node):
         cited = list(site.store.match(None, None, node, DefaultGraph()))
         pieces = [quad.subject for quad in cited if quad.predicate == DCTERMS.source]
-        found = (
+        citing = (
             q
             for each in pieces
             for q in site.store.match(None, SHIYI.evidence, each, DefaultGraph())
         )
-        claims = [reader.premise(quad.subject) for quad in islice(found, _REFERRED)]
+        claims = [reader.premise(quad.subject) for quad in islice(citing, _REFERRED)]
         return render_template(
             "source.html", source=reader.source(node), count=len(pieces), claims=claims
         )
