@@ -181,17 +181,14 @@ def candidates(site: Site, reader: Reader, asked: _Query) -> list[dict[str, Any]
     found = [
         _candidate(reader, iri, score, asked.properties)
         for iri, score in scores.items()
-        if not wanted or wanted & {kind.value.removeprefix(VOCAB) for kind in _kinds(reader, iri)}
+        if not wanted
+        or wanted & {kind.value.removeprefix(VOCAB) for kind in reader.kinds(NamedNode(iri))}
     ]
     found.sort(key=lambda each: (-each["score"], each["id"]))
     sure = [each for each in found if each["score"] >= _CERTAIN]
     for one in found:
         one["match"] = len(sure) == 1 and one is sure[0]
     return found[: asked.limit]
-
-
-def _kinds(reader: Reader, iri: str) -> list[NamedNode]:
-    return reader.kinds(NamedNode(iri))
 
 
 def _candidate(

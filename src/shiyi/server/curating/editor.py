@@ -139,13 +139,10 @@ def check_routes(pages: PageCache, desk: Desk) -> Blueprint:
 def _saved(desk: Desk, asked: ClaimEdit) -> BaseResponse:
     claims, edit = desk.plan_claim(person(), asked)
     change = desk.save_claim(person(), asked)
-    waits = edit.kind == "propose" or _is_candidate(edit.added)
+    status = {quad.object for quad in edit.added if quad.predicate == SHIYI.status}
+    waits = edit.kind == "propose" or SHIYI.candidate in status
     flash(catalogue()("edit.proposed" if waits else "edit.saved", n=change.number))
     return redirect(f"{PREFIX}/edit/done?claim={claims[0].iri.value.removeprefix(ID)}")
-
-
-def _is_candidate(quads: tuple[Any, ...]) -> bool:
-    return any(q.predicate == SHIYI.status and q.object == SHIYI.candidate for q in quads)
 
 
 def _old(desk: Desk) -> StoredClaim | None:

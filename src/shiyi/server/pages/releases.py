@@ -1,6 +1,7 @@
 """Published releases."""
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -171,7 +172,7 @@ def _file(site: Site, version: str, name: str) -> BaseResponse:
     response.headers["Cache-Control"] = "public, max-age=86400"
     if "sha256" in about:
         digest = bytes.fromhex(about["sha256"])
-        response.headers["Repr-Digest"] = f"sha-256=:{_base64(digest)}:"
+        response.headers["Repr-Digest"] = f"sha-256=:{b64encode(digest).decode()}:"
     response.headers["Link"] = (
         f'<{found.record["iri"]}>; rel="collection", <{LICENCE}>; rel="license"'
     )
@@ -231,9 +232,3 @@ def _record(path: Path) -> Mapping[str, Any]:
 @lru_cache(maxsize=8)
 def _description(path: Path) -> tuple[Any, ...]:
     return tuple(parse_turtle(path.read_text(encoding="utf-8")))
-
-
-def _base64(data: bytes) -> str:
-    from base64 import b64encode
-
-    return b64encode(data).decode()

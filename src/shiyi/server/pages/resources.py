@@ -173,18 +173,6 @@ def resources(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-class Predicates:
-    """The predicates a vocabulary page reads."""
-
-    type, label, definition, comment = RDF.type, RDFS.label, SKOS.definition, RDFS.comment
-    domain, range, above, above_class = (
-        RDFS.domain,
-        RDFS.range,
-        RDFS.subPropertyOf,
-        RDFS.subClassOf,
-    )
-
-
 def known(site: Site, name: str) -> NamedNode:
     """Return the resource of that name; raise 404 if it is unknown, 410 if it was retracted.
 
@@ -379,7 +367,10 @@ def _vocabulary_terms(site: Site) -> set[NamedNode]:
 def _vocabulary_page(site: Site, cache: PageCache) -> str:
     reader = cache.reader()
     terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
-    return render_template("vocab.html", terms=terms, reader=reader, v=Predicates)
+    read = {"definition": SKOS.definition, "above": RDFS.subPropertyOf}
+    read |= {"comment": RDFS.comment, "above_class": RDFS.subClassOf}
+    read |= {"domain": RDFS.domain, "range": RDFS.range}
+    return render_template("vocab.html", terms=terms, reader=reader, v=read)
 
 
 def _related(site: Site, reader: Reader, concept: ConceptView) -> list[Thing]:

@@ -1,7 +1,6 @@
 """The timeline of a thing as a page, a picture, a table and JSON."""
 
 import csv
-from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
@@ -87,7 +86,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
                 left_out=sum(len(values) for _, values in seen.properties) - len(shown),
                 theme=theme,
                 ticks=_SCALE[1:-1],
-                query=_query(seen.chosen),
+                query=urlencode({"lang": chosen_language(), **seen.chosen}),
                 named=_label,
             )
 
@@ -128,11 +127,6 @@ def _timeline(site: Site, reader: Reader, name: str) -> Timeline:
         raise NotFound(f"{node.value} is no concept; a timeline is of a food, a herb or a dish")
     chosen = {facet: request.args.get(facet, "") for facet in FACETS}
     return timeline(reader, node, {facet: value for facet, value in chosen.items() if value})
-
-
-def _query(chosen: Mapping[str, str]) -> str:
-    """Return the filters as part of an address, the language too."""
-    return urlencode({"lang": chosen_language(), **chosen})
 
 
 def _label(kind: str, name: str) -> str:

@@ -10,7 +10,7 @@ from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.server.views.graph import Drawing, around
 from shiyi.server.views.links import href
-from shiyi.server.views.overview import TAKEN
+from shiyi.server.views.overview import TAKEN, in_language
 from shiyi.server.views.reader import Reader, SourceView, Statement, Thing
 
 # theme -> predicates, in the order they are shown; safety comes first on every page
@@ -222,27 +222,19 @@ def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
     return tuple(found)
 
 
-def _in_language(statements: list[Statement], language: str) -> list[Statement]:
-    """Drop texts of the other language where there is one in the reader's."""
-    local = {each.predicate for each in statements if each.object.language == language}
-    return [
-        each
-        for each in statements
-        if each.object.language in {"", language} or each.predicate not in local
-    ]
-
-
 def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tuple[Group, ...]]]:
     grouped: dict[tuple[str, bool], list[Statement]] = defaultdict(list)
-    for each in _in_language(statements, reader.language):
+    for each in in_language(reader, statements):
         forward = each.forward or each.predicate in SYMMETRIC
         grouped[each.predicate, forward].append(each)
+    for found in grouped.values():
+        found.sort(key=lambda each: (each.derived, -each.confidence, each.other.label))
     known = {name for names in THEMES.values() for name in names}
     rest = tuple(sorted({predicate for predicate, _ in grouped} - known))
     themes = []
     for theme, names in (*THEMES.items(), ("other", rest)):
         groups = tuple(
-            Group(name, forward, _sorted(grouped[name, forward]), heading(reader, name))
+            Group(name, forward, tuple(grouped[name, forward]), heading(reader, name))
             for name in names
             for forward in (True, False)
             if (name, forward) in grouped
@@ -301,12 +293,6 @@ def linked_data(reader: Reader, node: NamedNode) -> dict[str, Any]:
         "inDefinedTermSet": "https://w3id.org/shiyi/vocab",
     }
     return {key: value for key, value in fields.items() if value}
-
-
-def _sorted(statements: list[Statement]) -> tuple[Statement, ...]:
-    return tuple(
-        sorted(statements, key=lambda each: (each.derived, -each.confidence, each.other.label))
-    )
 
 
 def is_concept(reader: Reader, node: NamedNode) -> bool:

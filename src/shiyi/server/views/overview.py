@@ -127,7 +127,7 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
         flavours=tuple(mine.get("hasFlavour", ())),
         channels=tuple(mine.get("hasMeridianTropism", ())),
         standing=tuple(supported(reader, s) for name in _STANDING for s in mine.get(name, ())),
-        preparation=_in_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
+        preparation=in_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
         outcomes=tuple(effects),
         interactions=_interactions(reader, [s for name in _INTERACTIONS for s in by.get(name, ())]),
         inferred=_by_rule(
@@ -161,14 +161,10 @@ def supported(reader: Reader, statement: Statement) -> Supported:
     works: dict[str, tuple[SourceView, bool]] = {}
     for each in found:
         known = works.get(each.source.iri)
-        works[each.source.iri] = each.source, _is_opened(each) or (known is not None and known[1])
+        works[each.source.iri] = each.source, each.kind in OPENED_KINDS or bool(known and known[1])
     ordered = sorted(works.values(), key=lambda pair: (not pair[1], pair[0].title))
     note = next((note for each in found for note in each.notes), "")
     return Supported(statement, _rating(found), tuple(ordered), note)
-
-
-def _is_opened(evidence: EvidenceView) -> bool:
-    return evidence.kind in OPENED_KINDS
 
 
 def _rating(found: Iterable[EvidenceView]) -> str:
@@ -202,7 +198,8 @@ def _by_rule(
     return tuple((rule, tuple(group)) for rule, group in named)
 
 
-def _in_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement, ...]:
+def in_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Drop texts of the other language where there is one in the reader's."""
     local = {s.predicate for s in found if s.object.language == reader.language}
     fits = {"", reader.language}
     return tuple(s for s in found if s.object.language in fits or s.predicate not in local)
