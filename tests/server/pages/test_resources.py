@@ -276,6 +276,15 @@ def test_pages_carry_signposts_and_schema_org(starter: tuple[str, Site]) -> None
         assert f"https://schema.org/{relation}" in links
         assert '<link rel="alternate" type="text/turtle"' in reply.body.decode()
         assert "application/ld+json" in reply.body.decode()
+        assert kind == "claim" or 'href="/page/claim/' in reply.body.decode()  # that it supports
+
+
+def test_a_rule_leads_to_its_source_and_to_what_it_names(starter: tuple[str, Site]) -> None:
+    page = get(f"{starter[0]}/page/rule-mfh-2019-spice?lang=zh", "text/html").body.decode()
+    for name in ("source-mfh-notice-2019", "substance-caoguo", "substance-biba"):
+        assert f'href="/page/{name}' in page
+    page = get(f"{starter[0]}/page/constituent-curcumin", "text/html").body.decode()
+    assert 'href="/page/supplement-curcumin"' in page
 
 
 @pytest.mark.parametrize("form", ["id", "page", "data"])
