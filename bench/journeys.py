@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from web import as_device, browser
 
 
@@ -39,12 +39,18 @@ class Job:
         return self.driver.find_element("css selector", selector)
 
     def click(self, selector: str) -> None:
-        """Click the first element that fits, once it is there."""
+        """Click the first element that fits, again where the page replaced it."""
         self.clicks += 1
-        element = self.find(selector)
         at_once = "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})"
-        self.driver.execute_script(at_once, element)
-        element.click()
+        for last in (False, False, True):
+            try:
+                element = self.find(selector)
+                self.driver.execute_script(at_once, element)
+                element.click()
+                return
+            except StaleElementReferenceException:
+                if last:
+                    raise
 
     def enter(self, selector: str, text: str) -> None:
         """Type a text into a field."""

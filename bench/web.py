@@ -36,6 +36,7 @@ PAGES = {
     "compare": "/compare?lang=zh&ids=substance-gouqizi,substance-baihe,substance-juhua",
     "dishes": "/dishes?lang=zh&with=" + quote("百合"),
     "dishes for one": "/dishes?lang=en&constitution=constitution-yin-deficiency",
+    "rule": "/page/rule-mfh-2019-spice?lang=zh",
     "constitution": "/constitution?lang=zh", "check": "/check?lang=zh", "docs": "/docs/?lang=zh",
     "statistics": "/statistics?lang=zh",
     "query page": "/sparql?lang=zh", "vocabulary": "/vocab?lang=en",
@@ -52,12 +53,12 @@ const fonts = all.filter((each) => each.name.includes("woff2"));
 const size = (parts) => parts.reduce((sum, each) => sum + each.transferSize, 0);
 return [size(all) - size(fonts), seen.paint, seen.shift, seen.blocked,
   performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0];"""
-PANNED = """const done = arguments[0], graph = document.querySelector(".graph-stage")._cyreg.cy, at = [];
+MOVED = """const done = arguments[0], picture = document.querySelector(".graph-stage svg"), at = [];
+const whole = picture.getAttribute("viewBox").split(" ").map(Number);
 const step = (now) => { at.push(now); if (at.length > 60) return done(at.slice(1).map((each, place) => each - at[place]));
-  graph.panBy({x: place(at.length), y: 1}); requestAnimationFrame(step); };
-const place = (n) => (n % 20 < 10 ? 6 : -6);
+  picture.setAttribute("viewBox", [whole[0] + at.length, whole[1], whole[2] / 1.5, whole[3] / 1.5].join(" ")); requestAnimationFrame(step); };
 requestAnimationFrame(step);"""
-NODES = "return document.querySelector('.graph-stage')._cyreg.cy.nodes().length"
+NODES = "return document.querySelectorAll('.graph-stage .g-node').length"
 
 
 def fetched(port: int, path: str) -> tuple[float, float, str]:
@@ -144,7 +145,7 @@ def drawn(driver: Any, base: str) -> dict[str, float]:
     while not driver.execute_script("return document.querySelector('.graph').dataset.drawn"):
         time.sleep(0.02)
     seconds = time.perf_counter() - begun
-    frames = sorted(driver.execute_async_script(PANNED))
+    frames = sorted(driver.execute_async_script(MOVED))
     return {
         "nodes": driver.execute_script(NODES),
         "drawn_ms": round(seconds * 1000),

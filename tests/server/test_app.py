@@ -21,7 +21,16 @@ import pytest
 from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
 
-from shiyi.errors import Fault, FormError, KnowledgeBaseError, SettingError, ShiyiError
+from shiyi.errors import (
+    Fault,
+    FormatError,
+    FormError,
+    KeyReuseError,
+    KnowledgeBaseError,
+    SettingError,
+    ShiyiError,
+    TooLargeError,
+)
 from shiyi.model.rdf import NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.app import create_app, run_server
@@ -202,13 +211,14 @@ def test_an_unforeseen_fault_shows_nothing_of_the_inside(
 
 def test_every_error_of_ours_has_a_status() -> None:
     assert STATUSES[-1][0] is ShiyiError
+    needed: dict[type[ShiyiError], tuple[Any, ...]] = {
+        FormError: ([Fault("a", "b", "c")],),
+        FormatError: ("method", "x", ("y",)),
+        TooLargeError: ("x", 1, 2),
+        KeyReuseError: ("then",),
+    }
     for error, code, _ in STATUSES[1:]:
-        if error is FormError:
-            assert status_of(FormError([Fault("a", "b", "c")]))[0] == code
-            continue
-        arguments = ("method", "x", ("y",)) if error.__name__ == "FormatError" else ("x", 1, 2)
-        made = error(*arguments[: 3 if error.__name__ in {"FormatError", "TooLargeError"} else 2])
-        assert status_of(made)[0] == code
+        assert status_of(error(*needed.get(error, ("x", 1))))[0] == code
 
 
 def test_a_missing_or_half_built_knowledge_base_is_said_at_the_start(tmp_path: Path) -> None:
