@@ -19,6 +19,7 @@ from shiyi.errors import UsageError
 from shiyi.evaluation.tasks.frames import measure_frames
 from shiyi.linking.normalization import QuestionText
 from shiyi.model.answer import Answer
+from shiyi.ontology.lexicon import rows, sentences
 from shiyi.settings import Settings
 from tests.support.questions import ask, frame_of
 from tests.tables import from_table
@@ -132,3 +133,15 @@ def test_an_alarm_comes_before_food(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert _alarmed(answer)
     assert not answer.recommendations
+
+
+@from_table
+def test_what_must_be_stated_first(
+    runtime: Runtime, question: str, sentence: str, severity: str
+) -> None:
+    answer = ask(runtime, question)
+    place = answer.language == "en"
+    known = {sentences()[key][place]: key for _, key, *_ in rows("precautions")}
+    found = {known[w.text]: w.severity for w in answer.warnings if w.text in known}
+    assert found == ({sentence: severity} if sentence else {})
+    assert not sentence or answer.sentences[0].text in known

@@ -7,6 +7,7 @@ from shiyi.answering.knowledge.facts import MATERIAL
 from shiyi.answering.recommendation.additive_effects import write_taken_twice
 from shiyi.answering.sections.terms import tell_alarms
 from shiyi.answering.understanding.question import plain
+from shiyi.answering.understanding.reader.alarms import precautions
 from shiyi.answering.wording.draft import AnswerContext, Contribution
 from shiyi.answering.wording.verbalization import capital, join_names
 from shiyi.model.answer import SafetyWarning
@@ -51,6 +52,8 @@ def _allergic(context: AnswerContext, part: Contribution) -> None:
 def write_opening(context: AnswerContext, part: Contribution, country: str) -> None:
     """Write what must come before everything: emergencies, medicines, what is left out."""
     parsed, verbalizer = context.parsed, context.verbalizer
+    if parsed.alarm != "self_harm":
+        _beware(context, part)
     if parsed.urgent:
         tell_alarms(context, part, country)
         if parsed.alarm == "self_harm":
@@ -124,3 +127,14 @@ def _states(context: AnswerContext, left: Iterable[str]) -> str:
         for iri in left
     ]
     return join_names(verbalizer.language, named)
+
+
+def _beware(context: AnswerContext, part: Contribution) -> None:
+    """State first what the slots of the question call for: choking, raw beans, a poisoned pet."""
+    parsed = context.parsed
+    own = parsed.frame.patient.who in {"self", "general"} and parsed.profile.pregnant
+    slots = {*parsed.frame.slots, *(["pregnancy"] if own else [])}
+    for sentence, severity in precautions(slots).items():
+        text = context.verbalizer.verbalize(sentence)
+        part.warnings.append(SafetyWarning(severity, text))
+        part.opening.add(text)

@@ -239,7 +239,7 @@ def tell_alarms(context: AnswerContext, part: Contribution, country: str) -> Non
         flags = [f for e in found for f in context.facts.into(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
-    if not part.warnings:
+    if not any(warning.severity == "emergency" for warning in part.warnings):
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
     if not harm:

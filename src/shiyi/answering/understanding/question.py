@@ -256,7 +256,8 @@ def _settled(question: Question, alarm: str, settings: UnderstandingSettings) ->
     elif first == frame.ask != "advice" and frame.confidence < settings.sure_from:
         first = "advice" if offered and not question.groups else "record"
     second: tuple[str, ...] = frame.second
-    if question.drugs and frame.probability("stop_medicine") >= _STOPS:
+    taken = question.drugs or (question.person.drugs and "stop" in frame.slots)
+    if taken and frame.probability("stop_medicine") >= _STOPS:
         second = ("stop_medicine",)
     return (first, *(each for each in second if each != first))
 

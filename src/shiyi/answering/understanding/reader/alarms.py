@@ -1,10 +1,11 @@
 """Slots that the words of a question fill, and the alarms and emergency signs they raise."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from shiyi.answering.knowledge.severity import WARNINGS
 from shiyi.answering.understanding.frame import ALARMS
 from shiyi.errors import TableError
 from shiyi.linking.normalization import QuestionText, fold
@@ -14,20 +15,36 @@ from shiyi.ontology.lexicon import Cues, cue_texts, cues, rows, word_list
 _CUES: Final = Cues("emergencies")
 _LATIN: Final = re.compile(r"[a-z]")
 _SIGN: Final = "sign"  # the row of alarms.tsv that says when a sign described is no alarm
+_COMPLAINTS: Final = frozenset({"signs", "symptom"})  # slots that a denial empties
+_BEFORE: Final = 30  # characters that a denial may begin before what it denies
 
 
 def slots_in(text: str) -> tuple[str, ...]:
     """Return the names of the slots of ``cues/slots.tsv`` that a folded text fills.
 
-    >>> slots_in("he drank bleach")
-    ('chemical', 'taken')
+    A complaint that is denied fills none.
+
+    >>> slots_in("he drank bleach"), slots_in("no vomiting")
+    (('chemical', 'taken'), ())
     """
     chinese, english = not text.isascii(), _LATIN.search(text) is not None
     return tuple(
         name
         for name, (zh, en) in _patterns().items()
-        if (chinese and zh and zh.search(text)) or (english and en and en.search(text))
+        if (chinese and zh and _is_filled(name, zh, text))
+        or (english and en and _is_filled(name, en, text))
     )
+
+
+def _is_filled(name: str, cue: re.Pattern[str], text: str) -> bool:
+    if name not in _COMPLAINTS:
+        return cue.search(text) is not None
+    return any(not _is_denied(text, hit.start()) for hit in cue.finditer(text))
+
+
+def _is_denied(text: str, start: int) -> bool:
+    before = text[max(0, start - _BEFORE) : start]
+    return bool(_CUES["denial"].search(before) or _CUES["negated"].search(before))
 
 
 @cache
@@ -53,22 +70,39 @@ def alarm_of(slots: Collection[str]) -> str:
     return next(
         (
             alarm
-            for alarm, every, none in _rules()
+            for [alarm], every, none in _rules("alarms")
             if alarm != _SIGN and every.issubset(slots) and none.isdisjoint(slots)
         ),
         "",
     )
 
 
+def precautions(slots: Collection[str]) -> Mapping[str, str]:
+    """Return the sentences that slots call for by ``precautions.tsv``, each with its severity.
+
+    >>> precautions({"animal", "pet-poison", "taken"})
+    {'s_animal': 'emergency'}
+    """
+    found: dict[str, str] = {}
+    for (severity, sentence), every, none in _rules("precautions"):
+        if every.issubset(slots) and none.isdisjoint(slots):
+            found.setdefault(sentence, severity)
+    return found
+
+
 @cache
-def _rules() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+def _rules(table: str) -> tuple[tuple[Sequence[str], frozenset[str], frozenset[str]], ...]:
+    """Return the rules of a table: what follows, the slots that are filled, and those that are not.
+
+    Raise ``TableError`` where one names no alarm, no severity or no slot.
+    """
     found, known = [], _patterns().keys()
-    for alarm, every, none in rows("alarms"):
-        rule = (alarm, frozenset(every.split()), frozenset(none.split()))
-        empty = not rule[1] and alarm != _SIGN
-        if alarm not in (*ALARMS, _SIGN) or empty or not (rule[1] | rule[2]) <= known:
-            raise TableError([f"alarms.tsv: {alarm} {every!r} {none!r} names no alarm or no slot"])
-        found.append(rule)
+    for *result, filled, empty in rows(table):
+        every, none = frozenset(filled.split()), frozenset(empty.split())
+        named = result[0] in (*ALARMS, *WARNINGS, _SIGN) and every | none <= known
+        if not named or not (every or result[0] == _SIGN):
+            raise TableError([f"{table}.tsv: {result} {filled!r} {empty!r}: no alarm or no slot"])
+        found.append((result, every, none))
     return tuple(found)
 
 
@@ -85,7 +119,8 @@ def emergency_signs(
     >>> emergency_signs(QuestionText.of("I never blacked out"), (), ())
     ()
     """
-    if any(alarm == _SIGN and not none.isdisjoint(slots) for alarm, _, none in _rules()):
+    rules = _rules("alarms")
+    if any(alarm == _SIGN and not none.isdisjoint(slots) for [alarm], _, none in rules):
         return ()
     words = text.folded
     if pregnant:
@@ -95,7 +130,7 @@ def emergency_signs(
     described = (
         resource(name).value
         for name, cue in cues("emergency-signs").items()
-        if any(not _CUES["denial"].search(words[: hit.start()]) for hit in cue.finditer(words))
+        if any(not _is_denied(words, hit.start()) for hit in cue.finditer(words))
     )
     return tuple(dict.fromkeys((*named, *described)))
 
