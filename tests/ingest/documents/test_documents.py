@@ -20,6 +20,7 @@ from shiyi.model.claim import Source, Tier
 LIMIT = 1_000_000
 BOOK = Source("b", "样书", "Sample", Tier.CLASSIC)
 SAMPLE = artefact("ingest/tcm-ancient-books/sample.jsonl")
+REPAIRS = repairs_of("tcm-ancient-books")
 
 MARKUP = st.sampled_from(
     ["<目录>", "<篇名>", "\\", "\r\n", "\n", "\r\r\n\n", "。", "，", "味甘", "香港脚", "内容：", " ", "（", "）", "|a|b|\n"]
@@ -29,8 +30,7 @@ MARKUP = st.sampled_from(
 @given(st.lists(MARKUP | st.text(max_size=30), max_size=60).map("".join))
 def test_pieces_of_any_tagged_book_put_together_are_its_text(text: str) -> None:
     headings, _ = headings_of(text, "样书")
-    repairs = repairs_of("tcm-ancient-books")
-    document = Document("a.txt", BOOK, "zh", text, headings, repairs, ("内容：",))
+    document = Document("a.txt", BOOK, "zh", text, headings, REPAIRS, ("内容：",))
     tree = tree_of(document, 20, 30)
     ends = [0, *(end for each in tree.passages for end in (each.start, each.end)), len(text)]
     assert ends == sorted(ends)  # in order, within the text, none over another
@@ -124,7 +124,7 @@ def test_a_faulty_line_is_reported_and_the_next_book_is_read(tmp_path: Path) -> 
 
 def test_a_line_past_the_limit_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl.xz"
-    packer = lzma.LZMACompressor()
+    packer = lzma.LZMACompressor(preset=0)
     with path.open("wb") as out:
         for _ in range(50):
             out.write(packer.compress(b"x" * LIMIT))
