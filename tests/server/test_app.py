@@ -21,16 +21,8 @@ import pytest
 from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
 
-from shiyi.errors import (
-    Fault,
-    FormatError,
-    FormError,
-    KeyReuseError,
-    KnowledgeBaseError,
-    SettingError,
-    ShiyiError,
-    TooLargeError,
-)
+from shiyi import errors
+from shiyi.errors import Fault, KnowledgeBaseError, SettingError, ShiyiError
 from shiyi.model.rdf import NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.app import create_app, run_server
@@ -212,10 +204,10 @@ def test_an_unforeseen_fault_shows_nothing_of_the_inside(
 def test_every_error_of_ours_has_a_status() -> None:
     assert STATUSES[-1][0] is ShiyiError
     needed: dict[type[ShiyiError], tuple[Any, ...]] = {
-        FormError: ([Fault("a", "b", "c")],),
-        FormatError: ("method", "x", ("y",)),
-        TooLargeError: ("x", 1, 2),
-        KeyReuseError: ("then",),
+        errors.FormError: ([Fault("a", "b", "c")],),
+        errors.FormatError: ("method", "x", ("y",)),
+        errors.TooLargeError: ("x", 1, 2),
+        errors.KeyReuseError: ("then",),
     }
     for error, code, _ in STATUSES[1:]:
         assert status_of(error(*needed.get(error, ("x", 1))))[0] == code
