@@ -41,6 +41,8 @@ MORE = (
     "/page/rule-mfh-2019-spice",
     "/page/constituent-curcumin",
     "/page/drug-warfarin",
+    "/page/substance-shengjiang",
+    "/page/source-llmqa",
 )
 RUN = """const done = arguments[arguments.length - 1];
 axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]}).then((found) =>
