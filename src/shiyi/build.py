@@ -214,7 +214,9 @@ def rederive(base: "KnowledgeBase", settings: Settings) -> None:
     freshen(base, Schema.load())
 
 
-def index_base(settings: Settings, beside: Executor | None = None) -> None:
+def index_base(
+    settings: Settings, beside: Executor | None = None, *, with_names: bool = True
+) -> None:
     """Write the indexes of the current generation, and its counts.
 
     Names and counts are written by ``beside``, where there is one, at the same time.
@@ -226,7 +228,7 @@ def index_base(settings: Settings, beside: Executor | None = None) -> None:
     with KnowledgeBase.open(settings.kb) as base, ExitStack() as waiting:
         if beside:
             waiting.callback(beside.submit(index_names, settings).result)
-        else:
+        elif with_names:
             index_names(settings)
         write_claims(base, settings)
     note_digests(base.folder)
@@ -241,6 +243,25 @@ def index_names(settings: Settings) -> None:
     with KnowledgeBase.open(settings.kb) as base:
         write_names(base, settings)
         keep(base)
+
+
+def renew_base(settings: Settings) -> None:
+    """Rewrite the store and what is indexed of claims and texts, without what was removed.
+
+    Names of concepts come from no source that can be forgotten, trained models hold IRIs.
+    """
+    from shiyi.reasoning.embeddings.baselines import KINDS
+    from shiyi.sparql.base.digests import has_digest
+    from shiyi.sparql.base.knowledge_base import current_generation, renew_generation
+
+    indexes = current_generation(settings.kb) / "index"
+    is_indexed = any(has_digest(each) for each in indexes.iterdir())
+    files = [f"{kind}{ending}" for kind in KINDS for ending in (".json", ".safetensors")]
+    if not (with_names := bool(settings.linking.embedder)):
+        files = [*files, *(f"{each}.safetensors" for each in ("labels", "names", "vectors"))]
+    renew_generation(settings.kb, files)
+    if is_indexed:
+        index_base(settings, with_names=with_names)
 
 
 def rebuild_indexes(settings: Settings, steps: Steps) -> int:

@@ -125,8 +125,8 @@ def forget(
     ],
     as_json: Json = False,
 ) -> None:
-    """Delete a source; print the counts."""
-    from shiyi.build import rederive
+    """Delete a source, and rewrite the files that had it; print the counts."""
+    from shiyi.build import rederive, renew_base
     from shiyi.ingest.retraction import forget as forget_source
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
@@ -138,6 +138,8 @@ def forget(
         )
         if counts["asserted"]:
             rederive(base, settings)
+    if not settings.store:
+        renew_base(settings)
     if as_json:
         emit(counts)
     else:

@@ -38,11 +38,11 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     """Remove a source, or one version of it; return counts.
 
     Killed at any moment and called again, it goes on. Raises :class:`UsageError` where the base
-    holds no such source.
+    never held such a source.
     """
     stored = releases(writer.store, name)
     chosen = [each for each in stored if not version or each == version]
-    if not chosen:
+    if not chosen and not _was_forgotten(writer, name, version):
         known = (
             f"it holds {name}@{', '.join(stored)}" if stored else "see `shiyi query` for its graphs"
         )
@@ -53,6 +53,14 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     chosen = [f"{name}@{each}" for each in chosen]
     counts["replies"] = _forget_replies(writer, chosen, "" if version else name)
     return counts
+
+
+def _was_forgotten(writer: Writer, name: str, version: str) -> bool:
+    """Return whether a source was forgotten before; what follows that may have been cut short."""
+    forgotten = {each.why for each in writer.journal.records() if each.who == _FORGETS}
+    if version:
+        return f"{name}@{version}" in forgotten
+    return any(each.partition("@")[0] == name for each in forgotten)
 
 
 def _forget_replies(writer: Writer, releases: Sequence[str], source: str = "") -> int:

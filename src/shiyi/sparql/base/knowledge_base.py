@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,18 +48,51 @@ def build_generation(
         if not lose_changes:
             check_changes(kb)
         _remove_all_but(kb, {folder.name for folder in _current_bases(kb)})
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
-        folder = kb / "generations" / name
-        try:
+        with _next_generation(kb) as folder:
             release = _fill(kb, folder, tuple(quads), counts, prepare)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        sync_folder(kb / "generations")
-        replace_file(kb / "CURRENT", f"{name}\n".encode())
     finally:
         os.close(lock)
     return release
+
+
+@contextmanager
+def _next_generation(kb: Path) -> Iterator[Path]:
+    """Yield the folder of a new generation, which is current once it is filled."""
+    name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+    folder = kb / "generations" / name
+    try:
+        (folder / "index").mkdir(parents=True)
+        yield folder
+        sync_tree(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    sync_folder(kb / "generations")
+    replace_file(kb / "CURRENT", f"{name}\n".encode())
+
+
+def renew_generation(kb: Path, retained: Iterable[str]) -> None:
+    """Rewrite the store of a base without its indexes but the ``retained``; remove the old files.
+
+    Files of a store hold what was removed from it; those of the new one never had it. Killed at
+    any moment, it leaves either generation.
+    """
+    lock = take_lock(kb)
+    try:
+        old = current_generation(kb)
+        with _next_generation(kb) as folder:
+            store = OxigraphStore.on_disk(old / "store")
+            try:
+                store.pack(folder / "store")
+            finally:
+                store.close()
+            shutil.copy2(old / "manifest.json", folder)
+            for name in retained:
+                if (old / "index" / name).is_file():
+                    shutil.copy2(old / "index" / name, folder / "index")
+        _remove_all_but(kb, {folder.name})
+    finally:
+        os.close(lock)
 
 
 def check_changes(kb: Path) -> None:
@@ -110,7 +143,6 @@ def _fill(
     counts: Mapping[str, int],
     prepare: Prepare | None,
 ) -> str:
-    (folder / "index").mkdir(parents=True)
     release = release_of(quads)
     changed = last_number(kb / JOURNAL_FILE) > 0
     place = folder / ("store.part" if changed else "store")
@@ -137,7 +169,6 @@ def _fill(
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
-    sync_tree(folder)
     return release
 
 
