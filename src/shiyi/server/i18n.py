@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Self
 
@@ -24,6 +24,7 @@ class Catalogue:
 
     language: str
     translations: NullTranslations
+    _found: dict[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     @cache
@@ -50,8 +51,13 @@ class Catalogue:
 
     def get(self, key: str, default: str = "") -> str:
         """Return the text at ``key``, or ``default`` where the catalogue need not have it."""
+        if (known := self._found.get(key)) is not None:
+            return known
         found = self.translations.ugettext(key)
-        return default if found == key else found
+        if found == key:
+            return default
+        self._found[key] = found
+        return found
 
 
 def localise(app: Flask) -> None:

@@ -13,8 +13,9 @@ from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import Quad
 from shiyi.sparql.base.digests import note_digests
 from shiyi.sparql.base.integrity import scrub
+from shiyi.sparql.base.journal import index_of, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.base.writer import applied_through
+from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
 from tests.contracts import A, B, P
 from tests.support.copies import copy_base
 
@@ -52,6 +53,15 @@ def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, body
         KnowledgeBase.open(kb)
     (home / "CURRENT").write_bytes(sound)
     assert scrub(kb).damages == []
+
+
+def test_a_journal_that_lost_its_end_is_named(kb: Path) -> None:
+    journal = kb / JOURNAL_FILE
+    records = [each.to_bytes() for each in read_journal(journal)]
+    index_of(journal).unlink(missing_ok=True)
+    journal.write_bytes(b"".join(records[:3]))
+    [message] = scrub(kb).damages
+    assert "ends with record 3, the store has change 5" in message
 
 
 def test_what_a_damaged_log_of_the_store_loses_is_repeated_from_the_journal(kb: Path) -> None:

@@ -42,6 +42,25 @@ def test_what_is_loaded_is_in_the_journal_and_in_the_store(writable_kb: Knowledg
     assert [q for each in writable_kb.writer.journal.records() for q in each.added] == SAID
 
 
+def test_a_change_past_the_bound_goes_to_the_store_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_MOST", 10)
+    began, go, loaded = threading.Event(), threading.Event(), list[tuple[int, bytes]]()
+
+    def take(sequence: int, written: bytes) -> None:
+        began.set()
+        assert go.wait(60)
+        loaded.append((sequence, written))
+
+    loader, given = writing.Loader(take), [(1, b"a"), (2, b"bb"), (3, b"c" * 20)]
+    assert loader.give(*given[0])
+    assert began.wait(60)
+    assert all(loader.give(*each) for each in given[1:])
+    go.set()
+    assert loader.settle()
+    loader.close()
+    assert loaded == given
+
+
 def test_a_write_waits_for_what_was_loaded_before(writable_kb: KnowledgeBase) -> None:
     load(writable_kb, SAID, "much")
     writable_kb.writer.write((), SAID[:1], key="less", who="test", why="test")

@@ -273,6 +273,36 @@ def test_the_copy_in_rdf_11_is_made_within_a_deadline_or_for_later(
     assert list((writable_kb.path / "snapshots").iterdir()) == []
 
 
+def test_who_asks_for_rdf_11_waits_for_no_idle_process(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, asked = threading.Event(), list[int]()
+
+    def lower_beside(
+        target: object, copy: Snapshot, *, is_closed: Callable[[], bool], priority: int
+    ) -> int:
+        asked.append(priority)
+        begun.set()
+        while priority and not is_closed():
+            time.sleep(0.01)
+        if not priority:
+            views.lower_snapshot(copy)
+        return priority
+
+    monkeypatch.setattr(views, "run_in_background", lower_beside)
+    monkeypatch.setattr(views, "_SMALL", 0)
+    claim = Quad(A, RDF.reifies, Triple(A, P, B))
+    writable_kb.writer.write([claim], key="k", who="me", why="test")
+    lowered = FreeQuery(f"ASK {{ ?claim <{RDF.object.value}> ?o }}", profile="rdf11")
+    with QueryPool(writable_kb, LIMITS) as pool:
+        preparing = threading.Thread(target=pool.seen.prepare)
+        preparing.start()
+        assert begun.wait(60)
+        assert pool.query(lowered).body.endswith(b"true}")
+        preparing.join(60)
+    assert asked == [views.LOWEST, 0]
+
+
 def test_closing_gives_up_a_copy_in_the_making(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

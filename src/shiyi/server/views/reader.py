@@ -11,6 +11,7 @@ from shiyi.answering.knowledge.facts import BILINGUAL, Fact
 from shiyi.curation.editing.claims import passage_text
 from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import (
+    BlankNode,
     DefaultGraph,
     Literal,
     NamedNode,
@@ -123,6 +124,7 @@ class ClaimView:
 # nodes of few properties, of which a page shows most
 _DESCRIBED: Final = (f"{ID}claim/", f"{ID}evidence/", f"{ID}source-")
 _AT_MOST: Final = 5_000  # of them in memory
+_Place = NamedNode | DefaultGraph | BlankNode
 
 
 class Reader:
@@ -132,26 +134,25 @@ class Reader:
         """Read ``store``; claims and labels from memory where they are ``known``."""
         self.store, self.language, self._known = store, language, known
         self._things: dict[Term, Thing] = {}
-        self._described: dict[NamedNode, tuple[Quad, ...]] = {}
+        self._described: dict[NamedNode, dict[NamedNode, list[tuple[Term, _Place]]]] = {}
 
     def values(
         self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
     ) -> Iterator[Term]:
         """Yield the objects of ``predicate``."""
         if isinstance(subject, NamedNode) and subject.value.startswith(_DESCRIBED):
-            return (
-                quad.object
-                for quad in self._quads(subject)
-                if quad.predicate == predicate and where in {None, quad.graph_name}
-            )
+            found = self._description(subject).get(predicate, ())
+            return (term for term, place in found if where is None or place == where)
         return (quad.object for quad in self.store.match(subject, predicate, None, where))
 
-    def _quads(self, node: NamedNode) -> tuple[Quad, ...]:
+    def _description(self, node: NamedNode) -> dict[NamedNode, list[tuple[Term, _Place]]]:
         """Return all that is recorded of a node: one request to a remote store, not twenty."""
         if (found := self._described.get(node)) is None:
             if len(self._described) >= _AT_MOST:
                 self._described.clear()
-            found = self._described[node] = tuple(self.store.match(node, None, None, None))
+            found = self._described[node] = {}
+            for quad in self.store.match(node, None, None, None):
+                found.setdefault(quad.predicate, []).append((quad.object, quad.graph_name))
         return found
 
     def value(self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED) -> str:
@@ -323,7 +324,7 @@ class Reader:
 
     def home_of_claim(self, claim: NamedNode) -> Graph | None:
         """Return the graph that holds the claim: the accepted view before any other."""
-        homes = [quad.graph_name for quad in self._quads(claim) if quad.predicate == RDF.reifies]
+        homes = [place for _, place in self._description(claim).get(RDF.reifies, ())]
         if not homes:
             return None
         home = ACCEPTED if ACCEPTED in homes else homes[0]

@@ -1,4 +1,4 @@
-"""A function in a process of its own, of lowest priority, which ends with this one."""
+"""A function in a process of its own, of low priority, which ends with this one."""
 
 import multiprocessing
 import os
@@ -8,13 +8,16 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-_LOWEST: Final = 19
+LOWEST: Final = 19
 _LOOK: Final = 0.1  # seconds
 _STOPPED: Final = 1
 
 
 def run_in_background(
-    target: Callable[..., object], *arguments: object, is_closed: Callable[[], bool] = lambda: False
+    target: Callable[..., object],
+    *arguments: object,
+    is_closed: Callable[[], bool] = lambda: False,
+    priority: int = LOWEST,
 ) -> int:
     """Wait for a function of a module; return the exit status of its process.
 
@@ -22,7 +25,7 @@ def run_in_background(
     when ``is_closed``, and when this one ends, even by a signal that nothing can handle.
     """
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
-    process = spawn.Process(target=_run, args=(target, *arguments), daemon=True)
+    process = spawn.Process(target=_run, args=(priority, target, *arguments), daemon=True)
     process.start()
     while process.is_alive() and not is_closed():
         process.join(_LOOK)
@@ -31,10 +34,10 @@ def run_in_background(
     return process.exitcode or 0
 
 
-def _run(target: Callable[..., object], *arguments: object) -> None:
+def _run(priority: int, target: Callable[..., object], *arguments: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     signal.signal(signal.SIGTERM, _stop)
-    os.nice(_LOWEST)
+    os.nice(priority)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     target(*arguments)
 

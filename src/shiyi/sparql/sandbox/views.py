@@ -15,12 +15,13 @@ from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Subject, T
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.sparql.base.journal import Record
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.sandbox.background import run_in_background
+from shiyi.sparql.sandbox.background import LOWEST, run_in_background
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot
 from shiyi.sparql.store.visibility import hide, with_terms
 
 _FOLLOWED: Final = 20_000  # nodes changed at once; above, lowering all again is as fast
+_SMALL: Final = 4 << 20  # bytes of a store that is lowered faster than a process starts
 Graph = NamedNode | DefaultGraph
 
 
@@ -119,7 +120,7 @@ class SnapshotViews:
         self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
         self._kb, self._seconds, self._open_to_all = kb, seconds, open_to_all
         self._turn, self._lowering = threading.Lock(), ThreadPoolExecutor(1, "shiyi-lower")
-        self._closed = threading.Event()
+        self._closed, self._hurried = threading.Event(), threading.Event()
         self._current, self._expired = self._make(), False
         self._whole: SharedSnapshot | None = None
         self._lowered: dict[bool, SharedSnapshot] = {}  # of what all see, and of the whole
@@ -142,6 +143,7 @@ class SnapshotViews:
             known = self._lowered_of(self._current_for(whole))
         if known is not None:
             return known
+        self._hurried.set()
         made = self._lowering.submit(self._lower, whole)
         try:
             return made.result(seconds)
@@ -152,7 +154,10 @@ class SnapshotViews:
             ) from None
 
     def prepare(self) -> None:
-        """Make the one in RDF 1.1 in a process of lowest priority, before anybody asks for it."""
+        """Make the one in RDF 1.1 in a process of lowest priority, before anybody asks for it.
+
+        Whoever asks meanwhile does not wait for that: it is begun again with their priority.
+        """
         with suppress(CancelledError, KnowledgeBaseError, QueryRefusedError):
             self.release(self._lowering.submit(self._lower, False, is_hurried=False).result())
 
@@ -251,10 +256,10 @@ class SnapshotViews:
         home = self._kb.path / "snapshots"
         copy = seen.snapshot.copied(home)
         try:
-            is_closed = self._closed.is_set
-            if is_hurried:
-                lower_snapshot(copy, is_closed)
-            elif status := run_in_background(lower_snapshot, copy, is_closed=is_closed):
+            size = sum(each.stat().st_size for each in copy.path.iterdir())
+            if is_hurried and (copy.is_original or size < _SMALL):
+                lower_snapshot(copy, self._closed.is_set)
+            elif status := self._lower_beside(copy, is_hurried):
                 raise KnowledgeBaseError(f"no copy in RDF 1.1 was made: its process gave {status}")
             if self._kb.writes and not (seen.hides or self._current.hides):
                 if self._follower:
@@ -264,6 +269,15 @@ class SnapshotViews:
             copy.remove()
             raise
         return SharedSnapshot(copy, seen.sequence, seen.made)
+
+    def _lower_beside(self, copy: Snapshot, is_hurried: bool) -> int:
+        """Lower a copy in a process of its own, so that requests go on; return its status."""
+
+        def is_closed() -> bool:
+            return self._closed.is_set() or (not is_hurried and self._hurried.is_set())
+
+        priority = 0 if is_hurried else LOWEST
+        return run_in_background(lower_snapshot, copy, is_closed=is_closed, priority=priority)
 
     def _followed(self, seen: SharedSnapshot) -> SharedSnapshot | None:
         """Return the earlier view with what changed since, None if it must be rebuilt."""

@@ -44,9 +44,12 @@ class Withheld:
 
     def hides(self, quad: Quad) -> bool:
         """Return whether a quad is hidden from readers: private or restricted."""
-        if quad.predicate == _BOOKKEEPING or text_graph(quad).startswith(PRIVATE):
+        place = quad.graph_name
+        if isinstance(place, NamedNode) and place.value.startswith(PRIVATE):
             return True
-        return self.holds(quad)
+        if quad.predicate == _BOOKKEEPING:
+            return True
+        return bool(self.nodes) and self.holds(quad)
 
     def holds(self, quad: Quad) -> bool:
         """Return whether a quad is of what is withheld."""
