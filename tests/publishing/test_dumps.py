@@ -41,7 +41,6 @@ from shiyi.publishing.tables import (
 )
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import OxigraphStore
-from shiyi.sparql.store.visibility import text_graph
 
 OPEN = Source("open", "公开", "Open", Tier.TEXTBOOK, licence="CC BY 4.0")
 SHUT = Source("shut", "受限", "Shut", Tier.MONOGRAPH, licence="restricted: no redistribution")
@@ -240,7 +239,7 @@ def test_a_nanopublication_has_four_graphs_and_its_provenance(store: OxigraphSto
     quads = list(parse(dump(store, "nq", "nanopub").decode(), "x.nq"))
     claim = OPEN_CLAIM.iri.value
     named = {
-        each: [q for q in quads if text_graph(q) == f"{claim}#nanopub-{each}"]
+        each: [q for q in quads if q.graph_name == NamedNode(f"{claim}#nanopub-{each}")]
         for each in ("head", "assertion", "provenance", "pubinfo")
     }
     assert len(quads) == sum(map(len, named.values()))

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from soak.fuzzing.targets import SEEDS, TARGETS, tried
 
-from shiyi.server.site.tokens import Tokens
 from shiyi.settings import QuerySettings
 from tests.support.hostile import texts
 from tests.support.sites import FullDesks, served
@@ -115,18 +114,6 @@ def test_requests_made_from_the_description_are_answered_as_it_says(tmp_path: Pa
         assert reply["test_cases"]["generated"] > 15 * EXAMPLES
         assert set(desks.site.store.match()) == before
         keep(reply)
-
-
-def test_a_token_for_reviews_changes_no_graph_either(tmp_path: Path) -> None:
-    with served(tmp_path, query=QUERY) as desks:
-        secret = Tokens(tmp_path / "kb").add("reviewing", "review", 1, "cura")
-        before = set(desks.site.store.match())
-        more = "--include-path-regex ^/(sparql|rdf-graph-store)$ --exclude-checks ignored_auth"
-        header = ("--header", f"Authorization: Bearer {secret}", "--phases", "examples,fuzzing")
-        reply = fuzzed(desks, tmp_path / "report.json", *more.split(), *header)
-        assert reply["told"] == []
-        assert reply["test_cases"]["generated"] >= 6 * EXAMPLES
-        assert set(desks.site.store.match()) == before
 
 
 def keep(values: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
 from shiyi.sparql.sandbox import views
+from shiyi.sparql.sandbox.background import LOWEST
 from shiyi.sparql.sandbox.framing import RowCounter
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.store.snapshots import Snapshot
@@ -113,16 +114,6 @@ def test_a_result_past_its_limit_is_an_error_and_never_cut(
             pool.query(FreeQuery(text, accept=ResultFormat.of(form)))
         assert caught.value.limit == limit
         assert pool.query(FreeQuery(text + " LIMIT 5", accept=ResultFormat.of(form))).rows == 5
-
-
-def test_a_query_past_its_time_is_stopped_and_the_next_is_answered(pool: QueryPool) -> None:
-    for _ in range(3):
-        with pytest.raises(QueryLimitError) as caught:
-            pool.query(
-                FreeQuery("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", timeout=0.2)
-            )
-        assert caught.value.limit == "time"
-    assert pool.query(FreeQuery(EVERYTHING)).rows == 2000
 
 
 def test_a_worker_is_replaced_where_the_machine_has_no_thread_for_it(
@@ -300,7 +291,7 @@ def test_who_asks_for_rdf_11_waits_for_no_idle_process(
         assert begun.wait(60)
         assert pool.query(lowered).body.endswith(b"true}")
         preparing.join(60)
-    assert asked == [views.LOWEST, 0]
+    assert asked == [LOWEST, 0]
 
 
 def test_closing_gives_up_a_copy_in_the_making(

@@ -67,12 +67,6 @@ class Withheld:
         return (subject, canonical(quad.predicate), canonical(value)) in self.triples
 
 
-def text_graph(quad: Quad) -> str:
-    """Return the name of a quad's graph; the default graph's is empty."""
-    place = quad.graph_name
-    return place.value if isinstance(place, NamedNode) else ""
-
-
 def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
     """Find what is restricted, in every graph; the time grows with its amount.
 
