@@ -38,7 +38,7 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     """Remove a source, or one version of it; return counts.
 
     Killed at any moment and called again, it goes on. Raises :class:`UsageError` where the base
-    never held such a source.
+    never had such a source.
     """
     stored = releases(writer.store, name)
     chosen = [each for each in stored if not version or each == version]

@@ -156,7 +156,7 @@ class SnapshotViews:
     def prepare(self) -> None:
         """Make the one in RDF 1.1 in a process of lowest priority, before anybody asks for it.
 
-        Whoever asks meanwhile does not wait for that: it is begun again with their priority.
+        A request that comes before it is made begins it again with its own priority.
         """
         with suppress(CancelledError, KnowledgeBaseError, QueryRefusedError):
             self.release(self._lowering.submit(self._lower, False, is_hurried=False).result())
