@@ -19,7 +19,7 @@ from shiyi.model.iris import GRAPH, ID, VOCAB
 from shiyi.server.app import create_app
 from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import FILE, Tokens
-from shiyi.sparql.store.files import unsealed
+from shiyi.sparql.store.files import sealed, unsealed
 from tests.support.sites import writable_site
 from tests.tables import from_table
 
@@ -77,6 +77,15 @@ def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
     reply[0]["expires"] = "2020-01-01T00:00:00+00:00"
     (tmp_path / FILE).write_text(json.dumps(reply), encoding="utf-8")
     assert tokens.find(second) is None
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"# sha", b"# sha1"), (b"sha256 ", b"sha256 a")])
+def test_a_damaged_seal_is_refused(old: bytes, new: bytes) -> None:
+    written = sealed("[]\n").encode()
+    assert unsealed(written, Path(FILE)) == b"[]\n"
+    for damaged in (written.replace(old, new), written[:-9]):
+        with pytest.raises(KnowledgeBaseError):
+            unsealed(damaged, Path(FILE))
 
 
 def test_bad_tokens_are_not_made_and_damage_is_told(tmp_path: Path) -> None:
