@@ -9,6 +9,7 @@ from shiyi.errors import UsageError
 from shiyi.evaluation.tasks.reading import measure_reading
 from shiyi.ingest.extraction.books.entry import read_entry
 from shiyi.ingest.extraction.books.patterns import examples, pattern
+from shiyi.ingest.extraction.books.recipes import read_recipes
 from tests.support.places import ROOT
 from tests.tables import from_table
 
@@ -72,6 +73,16 @@ def test_what_is_stated_of_which_part(title: str, text: str, stated: str) -> Non
         f"{e.object}:{e.part}{'+' * e.combined}" for e in read_entry(text.replace("/", "\n"), title)
     }
     assert found == set(filter(None, stated.split()))
+
+
+@from_table
+def test_recipes_are_read_where_their_own_form_is_made(
+    name: str, text: str, ingredients: str, uses: str
+) -> None:
+    raw = text.replace("/", "\n")
+    found = list(read_recipes(raw, name, 0, len(raw)))
+    assert [each.name for recipe in found for each in recipe.ingredients] == ingredients.split()
+    assert [each.words for recipe in found for each in recipe.uses] == uses.split()
 
 
 def test_what_stands_far_behind_a_heading_is_not_read() -> None:

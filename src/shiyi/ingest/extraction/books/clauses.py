@@ -3,12 +3,17 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.patterns import corrected, pattern, phrase
 from shiyi.ingest.extraction.books.sections import HARMS, STRICT, USES, Block
-from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, names_state, phrase_of
+from shiyi.ingest.extraction.books.vocabulary import (
+    Phrase,
+    is_of_words,
+    materials,
+    names_state,
+    phrase_of,
+)
 
 GAP = "，、。, \ue000\ue003"
 WEAK = "weak"  # a list that another remark interrupts
@@ -29,12 +34,13 @@ class State:
     listing: str = ""  # the relation that the items of a list state
     harmful: bool = False  # what follows is harm
     argues: bool = False  # the sentence gives reasons
+    since: int = 0  # sentences since it has been spoken of
     combined: bool = False  # the sentence speaks of the subject with another drug
     seen: set[str] = field(default_factory=set)  # relations read in this entry
 
     def turn(self, part: str, doubtful: bool = False) -> None:
         """Speak of a part, or of another thing, from here on."""
-        self.part, self.doubtful = part, doubtful
+        self.part, self.doubtful, self.since = part, doubtful, 0
 
     def harms(self) -> None:
         """Read what follows as harm."""
@@ -82,11 +88,6 @@ class Clause:
     def opens(self) -> bool:
         """Return whether the clause opens its sentence."""
         return self.first == self.start
-
-    @property
-    def full(self) -> bool:
-        """Return whether the sentence states, and does not argue."""
-        return not self.state.argues
 
     def is_damaged(self, start: int, end: int) -> bool:
         """Return whether a character was lost beside a span: a blank stands in its place."""
@@ -162,7 +163,7 @@ def actions(clause: Clause) -> Found | None:
         return Found(clause.last)
     if state.block.mode == HARMS:
         return None
-    readers = (_recipe, _applied, _able, _remedy, _acts, _prepared, _treated)
+    readers = (_recipe, _applied, _able, _remedy, _acts, _prepared)
     if (found := first_found(readers, clause)) is not None:
         return found
     goes_on = state.listing == kinds.RELIEVES and len(clause.words) <= _SHORTEST_LIST
@@ -196,7 +197,8 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
     ill = pattern("of-illness").search(clause.text, start, end + 2) or (
         treated and pattern("mixed-use").search(bare)
     )
-    mixed = kind is Phrase.ACTION and ill
+    mixed = kind is Phrase.ACTION and (ill or _has_head_after(clause, bare, end))
+    mixed = mixed or (kind is Phrase.COMPLAINT and _is_fused(clean(bare)))
     if clause.is_damaged(start, end) or mixed or (use and kind is None):
         return Found(end)
     if kind is None:
@@ -206,6 +208,22 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
         return None  # the harm that the thing itself does
     combined = combined or clause.state.combined or _is_made_with(clause)
     return Found(end, [Item(relation, clean(bare), start + cut, end, combined)])
+
+
+def _has_head_after(clause: Clause, bare: str, end: int) -> bool:
+    """Return whether the head of what is acted on stands at the end of a list that goes on."""
+    head = pattern("list-head").match(clause.text, end)
+    return head is not None and not bare.endswith(head["head"])
+
+
+def _is_fused(words: str) -> bool:
+    """Return whether a complaint and an action after it stand together without a mark."""
+    return any(
+        pattern("use-joined").match(words, at)
+        and phrase_of(words[at:]) is Phrase.ACTION
+        and phrase_of(words[:at]) is Phrase.COMPLAINT
+        for at in range(2, len(words) - 2)
+    )
 
 
 def _acts(clause: Clause) -> Found | None:
@@ -220,10 +238,11 @@ def _acts(clause: Clause) -> Found | None:
         return Found(clause.last)
     use = pattern("use-verb").match(words)
     cued = bool(use or pattern("cued").match(clause.words))
-    if not (clause.full or cued or state.listing):
+    if not (not state.argues or cued or state.listing):
         return None
     complains = not use and phrase_of(clean(words)) is Phrase.COMPLAINT
-    if complains and (eaten or not _goes_on(clause) or _is_defined(clause)):
+    defined = state.block.mode == STRICT and pattern("defined").search(clause.words)
+    if complains and (eaten or not _goes_on(clause) or defined):
         return None
     if complains and pattern("explained").search(clause.text, 0, clause.first):
         return None
@@ -240,14 +259,11 @@ def _acts(clause: Clause) -> Found | None:
 _SHORTEST_LIST = 8
 
 
-def _is_defined(clause: Clause) -> bool:
-    """Return whether a commentary says of a complaint what it is."""
-    return clause.state.block.mode == STRICT and pattern("defined").search(clause.words) is not None
-
-
 def _is_made_with(clause: Clause) -> bool:
     """Return whether the sentence lists other drugs before, or makes it up with one after."""
     title = clause.state.title
+    if _drugs(clause.before, title + clause.state.part):
+        return True
     pieces = _ITEM.findall(clause.before)
     before = [each for each in pieces if begins_material(each, title)]
     taken = (pattern("takes").match(each) for each in pieces)
@@ -261,7 +277,7 @@ def _is_made_with(clause: Clause) -> bool:
     if needed and begins_material(clause.after[needed.end() :], title):
         return True
     after = clause.after[:_WAY]
-    made = pattern("made-with").search(after) is not None and _names_another(clause, after)
+    made = pattern("made-with").search(after) is not None and _drugs(after, title) > 0
     if len(before) > 1 or made or pattern("led-by").search(clause.before):
         return True
     last = "".join(_ITEM.findall(clause.before)[-1:])
@@ -285,8 +301,8 @@ def _drugs(words: str, title: str) -> int:
     """Return how many materials words name one after another, but for that of the title."""
     found, at = set[str](), 0
     while at < len(words):
-        sizes = (size for size in (4, 3, 2) if words[at : at + size] in materials())
-        size = next(sizes, 0)
+        named = (words[at : at + size] for size in (4, 3, 2))
+        size = next((len(e) for e in named if e in materials() and not is_of_words(e)), 0)
         if size and words[at : at + size] not in title:
             found.add(words[at : at + size])
         at += size or 1
@@ -339,11 +355,8 @@ def _recipe(clause: Clause) -> Found | None:
     named = any(map(begins_material, pattern("ward-list").split(match["list"])))
     if not named and not pattern("with-another").match(clause.words):
         return None
-    first, clause.state.combined = clause.first, True
-    start = first + match.start("what")
-    if put := pattern("applied").match(match["what"]):
-        return _item(clause, put["what"], start + put.start("what"), first + match.end(), True)
-    return _item(clause, match["what"], start, first + match.end(), combined=True)
+    clause.state.combined = True
+    return _of(clause, match, combined=True)
 
 
 def begins_material(words: str, title: str = "") -> bool:
@@ -353,17 +366,23 @@ def begins_material(words: str, title: str = "") -> bool:
 
 
 def _prepared(clause: Clause) -> Found | None:
-    match = pattern("preparation").match(clause.words)
-    if match is None:
-        return None
-    return _item(clause, match["what"], clause.first + match.start("what"), clause.last)
+    return _of(clause, pattern("preparation").match(clause.words))
 
 
 def _applied(clause: Clause) -> Found | None:
     match = pattern("applied").match(clause.words)
-    if match is None or phrase_of(clean(match["what"])) is not Phrase.COMPLAINT:
+    treated = match and phrase_of(clean(match["what"])) is Phrase.COMPLAINT
+    return _of(clause, match) if treated else None
+
+
+def _of(clause: Clause, match: re.Match[str] | None, combined: bool = False) -> Found | None:
+    """Return the statement of what a pattern found that it acts on, or is put on."""
+    if match is None:
         return None
-    return _item(clause, match["what"], clause.first + match.start("what"), clause.last)
+    start, words = clause.first + match.start("what"), match["what"]
+    if put := pattern("applied").match(words):
+        start, words = start + put.start("what"), put["what"]
+    return _item(clause, words, start, clause.first + match.end(), combined)
 
 
 def _able(clause: Clause) -> Found | None:
@@ -380,45 +399,9 @@ def _able(clause: Clause) -> Found | None:
 
 def _remedy(clause: Clause) -> Found | None:
     """Read for what a text calls it the right remedy."""
-    match = pattern("remedy").match(clause.words)
-    if match is None:
-        return None
-    return _item(clause, match["what"], clause.first + match.start("what"), clause.last)
-
-
-def _treated(clause: Clause) -> Found | None:
-    """Read complaints that open a sentence and are followed by how the thing is taken."""
-    if not clause.opens or clause.state.listing or not _is_complaint(clause.words):
-        return None
-    clauses = [m.span() for m in _ITEM.finditer(clause.text, clause.first, clause.end)]
-    named = list(takewhile(lambda span: _is_complaint(clause.text[slice(*span)]), clauses))
-    if not named or len(named) == len(clauses) or pattern("a-person").search(clause.words):
-        return None
-    rest = clause.text[named[-1][1] :].lstrip(GAP + "。")
-    if not pattern("taken-so").match(rest) or pattern("ban").search(rest.split("。")[0]):
-        return None
-    combined = len(pattern("amounts").findall(rest)) > 1 or _names_another(clause, rest)
-    items = [
-        Item(kinds.RELIEVES, clean(clause.text[first:last]), first, last, combined)
-        for first, last in named
-    ]
-    return Found(named[-1][1], items)
-
-
-def _names_another(clause: Clause, words: str) -> bool:
-    """Return whether words name a material that is not the entry's own."""
-    title = clause.state.title
-    return any(
-        words[at : at + size] in materials() and words[at : at + size] not in title
-        for at in range(min(len(words), _WAY))
-        for size in (4, 3, 2)
-    )
+    return _of(clause, pattern("remedy").match(clause.words))
 
 
 _WAY = 24  # characters in which a way to take it names what else it takes
 _STATE = re.compile(r"[^，、。；\ue000]+")
 _ITEM = re.compile(r"[^，、。；\ue000]+")
-
-
-def _is_complaint(words: str) -> bool:
-    return phrase_of(clean(words)) is Phrase.COMPLAINT

@@ -25,6 +25,7 @@ from shiyi.ingest.extraction.books.vocabulary import (
     materials,
     names_material,
     phrase_of,
+    today,
 )
 
 _CLAUSE = re.compile(r"[^，、∶：:,\s\ue000-\ue003。；！？“”「」]+")
@@ -57,7 +58,10 @@ def _label(clause: Clause) -> int | None:
 
 def _turn_to_named(state: State, words: str) -> None:
     """Turn to the material that stands before its properties, if that is another."""
-    names = [words[at:] for at in range(len(words) - 1) if words[at:] in materials()]
+    bare = pattern("of-it").sub("", words)
+    if bare != words and bare not in state.title:
+        state.turn(bare, doubtful=True)
+    names = [bare[at:] for at in range(len(bare) - 1) if bare[at:] in materials()]
     own = any(each in state.title for each in names)
     if names and not own and names[0] != state.part and state.title not in names[0]:
         state.turn(names[0], doubtful=names[0] != words)
@@ -199,6 +203,7 @@ def _is_stated(state: State, each: BookStatement, listed: int) -> bool:
 
 
 _STOPS = "。；！？\n"
+_SAME = 4  # sentences of one clause that speak of what the first names
 _ANOTHER = "○"  # before another material than the entry's own
 
 
@@ -232,6 +237,7 @@ def _read_block(state: State) -> Iterator[BookStatement]:
         patient = (_JOINED_FOR if state.dotted else 1) if case else max(0, patient - 1)
         state.combined = joined > 0 or patient > 0 or number in dosed or formula
         state.combined = state.combined or first <= match.start() < last
+        state.combined = state.combined or pattern("for-beasts").search(match[0]) is not None
         state.argues = argues or pattern("argues").search(match[0]) is not None
         if not state.dotted and text[: match.start()].endswith(("。", "！", "？")):
             state.listing, state.harmful = "", False
@@ -279,7 +285,10 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
     if sentence[:1] == _ANOTHER:
         start, sentence = start + 1, sentence[1:]
         state.turn(_ANOTHER, doubtful=True)
+    state.since += 1
     _turn(state, sentence)
+    if state.part != state.block.part and state.since > (_SAME if state.dotted else 1):
+        state.doubtful = True  # whether it still speaks of a part named in passing
     yield from _denials(state, start, sentence)
     clauses = [(start + m.start(), start + m.end()) for m in _CLAUSE.finditer(sentence)]
     denied = _denied([text[first:last] for first, last in clauses])
@@ -302,8 +311,8 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
             places = state.block.text.span(each.start, each.end)
             joint = each.combined or state.doubtful
             yield BookStatement(each.relation, each.words, *places, part=state.part, combined=joint)
-    if state.block.mode == STRICT and not pattern("goes-on").match(text, end):
-        # a commentary comes back to the whole
+    alone = not state.dotted and not pattern("goes-on").match(text, end)
+    if state.block.mode == STRICT and alone:  # a commentary comes back to the whole
         state.turn(state.block.part)
 
 
@@ -320,11 +329,11 @@ def _turn(state: State, sentence: str) -> None:
         state.turn(state.block.part)
     another = pattern("another-named").match(sentence, at) if state.seen else None
     if another and another["name"] not in state.title:
-        state.turn(another["name"], doubtful=not _is_named(another["name"]))
+        state.turn(another["name"], doubtful=not _is_named(another["name"], state.title))
         return
     for size in (5, 4, 3, 2, 1):
         name, after = sentence[at : at + size], sentence[at + size :]
-        if not _is_named(name) or pattern("not-turned").match(after):
+        if not _is_named(name, state.title) or pattern("not-turned").match(after):
             continue
         stated = pattern("turns-to").match(after) is not None
         if size == 1 and not pattern("labelled").match(after):
@@ -336,13 +345,26 @@ def _turn(state: State, sentence: str) -> None:
         if name == state.part:
             state.doubtful = state.doubtful and not stated
             return
-        own = name in state.title or state.title in name
+        own = _is_own(name, state.title)
         state.turn(*((state.block.part,) if own else (name, not stated)))
         return
 
 
-def _is_named(name: str) -> bool:
-    return name in materials() or (name[:-1] in materials() and names_material(name))
+def _is_named(name: str, title: str) -> bool:
+    """Return whether a name is of a material, or of another part of what the title names."""
+    stem = name[:-1]
+    is_part = stem and pattern("_part-end").fullmatch(name[-1:]) is not None
+    other = is_part and title.startswith(stem) and title != name
+    return name in materials() or (stem in materials() and names_material(name)) or bool(other)
+
+
+def _is_own(name: str, title: str) -> bool:
+    """Return whether a name is that of the title, or a shorter one for it; no whole of a part."""
+    if today().get(name, name) == today().get(title, title):
+        return True
+    if title.startswith(name):
+        return pattern("_part-end").fullmatch(title[len(name) :]) is None
+    return title.endswith(name)
 
 
 def _denied(clauses: list[str]) -> set[int]:
@@ -377,11 +399,13 @@ def _after_part(state: State, at: int, end: int, opening: bool) -> int:
         if match is None or pattern("season").fullmatch(part):
             continue
         known = _names_part(name, part, state.title)
-        if pattern("organ").fullmatch(part) and not pattern("animal").search(state.title):
+        if pattern("organ").fullmatch(part) and not pattern("of-animal").search(state.title):
+            if pattern("animal").search(state.title):  # of the animal, or of who is treated
+                state.turn(part, doubtful=True)
             continue
         if not known and name != "part-colon":
             continue
-        if known and part not in state.title:
+        if known and not state.title.endswith(part):
             state.turn(part)
             state.listing, state.harmful = "", False
         return at + match.end()
@@ -392,6 +416,8 @@ def _names_part(pattern_name: str, words: str, title: str) -> bool:
     """Return whether the words that a pattern found name another material, known or not."""
     if names_material(words, title) or pattern("kind-of").search(words):
         return True
+    if pattern_name == "part-mark":
+        return pattern("_part-end").fullmatch(pattern("part-kind").sub("", words)) is not None
     if pattern_name == "part-colon":
         return pattern("no-subject").search(words) is None
     return pattern_name in {"named-part", "named-lead"} and _may_be_part(words)

@@ -130,7 +130,7 @@ class EntryExtractor:
     """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "9"
+    version = "10"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -148,22 +148,30 @@ class EntryExtractor:
         """Read each section as a whole; a claim belongs to the passage that its quote is in."""
         results: list[Extraction] = []
         numbers = accumulate(passage.first for passage in passages)  # of sections, titles may recur
+        before: tuple[str, ...] = ()
         for _, section in groupby(zip(numbers, passages, strict=True), key=itemgetter(0)):
-            results += self._read_section([each for _, each in section], document, place)
+            of_section = [each for _, each in section]
+            path = of_section[0].section.path
+            named = "" if path == before else path[-1]  # else a recipe has lost its own title
+            results += self._read_section(of_section, document, place, named)
+            before = path
         return results
 
     def _read_section(
-        self, passages: list[Passage], document: Document, place: NamedNode
+        self, passages: list[Passage], document: Document, place: NamedNode, named: str
     ) -> list[Extraction]:
         path = passages[0].section.path
         title = bare_title(path[-1])
         start, raw = passages[0].start, document.text[passages[0].start : passages[-1].end]
         found = _Found(passages, document, [{} for _ in passages], [Counter() for _ in passages])
         book = books().get(document.name)
-        names = _Names(self._lexicon, self._classic(document), self._unclear, found, place)
+        classic = document.source.tier is Tier.CLASSIC
+        names = _Names(self._lexicon, classic, self._unclear, found, place)
         if document.language != "zh" or not passages[0].first or len(raw) > _LONGEST_ENTRY:
             return found.results()
-        recipes = list(read_recipes(raw, path[-1], start)) if _has_recipes(book) else []
+        bounds = start, passages[-1].end
+        has_recipes = book is not None and book.genre in _RECIPE_GENRES
+        recipes = list(read_recipes(document.text, named, *bounds)) if has_recipes else []
         for recipe in recipes:
             self._recipe(recipe, names, book)
         if not recipes and self._is_entry(book, path, title, raw):
@@ -171,9 +179,6 @@ class EntryExtractor:
                 title = _inner_title(raw) or title
             self._entry(raw, title, start, names)
         return found.results()
-
-    def _classic(self, document: Document) -> bool:
-        return document.source.tier is Tier.CLASSIC
 
     def _is_entry(self, book: Book | None, path: tuple[str, ...], title: str, raw: str) -> bool:
         """Return whether a section is an entry: by the table of books, else by how it opens."""
@@ -345,10 +350,6 @@ def _inner_title(raw: str) -> str:
 
 
 _HEAD = 80  # characters
-
-
-def _has_recipes(book: Book | None) -> bool:
-    return book is not None and book.genre in _RECIPE_GENRES
 
 
 @dataclass(slots=True)

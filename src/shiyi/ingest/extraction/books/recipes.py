@@ -49,27 +49,28 @@ class Recipe:
     method: Span
 
 
-def read_recipes(raw: str, title: str, start: int = 0) -> Iterator[Recipe]:
+def read_recipes(raw: str, title: str, start: int, end: int) -> Iterator[Recipe]:
     """Yield the recipe of a section, and those whose names are set off in it.
 
-    ``raw`` is the text as the book has it, ``start`` its place. What is not a list of known names
-    above a line that says how to prepare them yields nothing.
+    The section is ``[start, end)`` of ``raw``, the text as the book has it. What is not a list
+    of known names above a line that says how to prepare them yields nothing.
     """
     name = pattern("recipe-title").search(title)
-    heads = list(pattern("recipe-head").finditer(raw))
-    cuts = [0, *(head.start() for head in heads), len(raw)]
+    heads = list(pattern("recipe-head").finditer(raw, start, end))
+    cuts = [start, *(head.start() for head in heads), end]
     names = [name, *(pattern("recipe-named").search(head["head"]) for head in heads)]
     for named, (first, last) in zip(names, pairwise(cuts), strict=True):
         if named and (recipe := _recipe(raw, named["name"], first, last)):
-            yield _moved(recipe, start)
+            yield recipe
 
 
 def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
     if labelled := pattern("recipe-labelled").search(raw, first, last):
         return _labelled(raw, name, labelled)
     method = pattern("recipe-method").search(raw, first, last)
-    if method is None:
-        return None
+    made = raw[method.start() : last] if method else ""
+    if method is None or pattern("recipe-other-form").search(f"{name}：{made}"):
+        return None  # another recipe is made there, as another form shows
     shown = _NOTE.sub(lambda note: " " * len(note[0]), raw[first : method.start()])
     begun = first + max(shown.rfind(mark) + 1 for mark in "。：x")
     if pattern("recipe-unmarked").search(raw, first + len(name) + 4, begun):
@@ -80,7 +81,7 @@ def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
     if len(ingredients) < _FEWEST or known < _KNOWN * len(names):
         return None
     end = raw.find("\n", method.start(), last)
-    uses = tuple(_uses(raw, first, begun))
+    uses = tuple(_uses(raw, name, first, begun))
     return Recipe(name, ingredients, uses, (method.start(), end if end > 0 else last))
 
 
@@ -94,7 +95,7 @@ def _labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
             end = piece.start() + (amount.end() if amount else len(words))
             much = amount["much"] if amount else ""
             ingredients.append(Ingredient(material, much, piece.start(), end))
-    uses = tuple(_uses(raw, *match.span("uses"), treats=True))
+    uses = tuple(_uses(raw, name, *match.span("uses"), treats=True))
     if not ingredients:
         return None
     return Recipe(name, tuple(ingredients), uses, match.span("method"))
@@ -121,6 +122,9 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
     found: list[Ingredient] = []
     waiting = 0  # where those begin that have no amount of their own yet
     for match in _ITEM.finditer(raw, first, last):
+        meant = pattern("recipe-meant").match(match["note"] or "")
+        if meant and meant["name"] in materials():
+            continue  # a thing that its name does not mean
         amount = pattern("recipe-amount").search("".join((match["note"] or "").split()))
         much = amount["much"] if amount else ""
         if amount and amount["each"]:
@@ -141,33 +145,37 @@ def _names(words: str) -> Iterator[str]:
     yield from filter(None, (whole,) if whole else map(known_material, pieces))
 
 
-def _uses(raw: str, first: int, last: int, treats: bool = False) -> Iterator[Use]:
-    """Yield what is stated above the ingredients; a piece that a line end cuts is passed over."""
+def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> Iterator[Use]:
+    """Yield what is stated above the ingredients; a piece that a line end cuts is passed over.
+
+    An action before a complaint of the same sentence is what brought it about: a sweat, a purge.
+    """
+    found: list[Use] = []
+    causes: set[int] = set()  # where actions of this sentence begin that stand among complaints
     for match in _PIECE.finditer(raw, first, last):
         words = match[0]
-        if pattern("recipe-taken").match(words):
-            return
+        if pattern("recipe-taken").match(words) or pattern("recipe-argued").search(words):
+            break
+        if pattern("recipe-likened").match(words):
+            treats = False
         verb = pattern("use-verb").match(words)
         treats = treats or verb is not None
         bare = pattern("use-lead").sub("", words[verb.end() if verb else 0 :])
         bare = clean(pattern("tail").sub("", bare))
-        kind = phrase_of(bare, treated=treats)
+        kind = None if words == name else phrase_of(bare, treated=treats)
         if kind is Phrase.ACTION and pattern("treats").match(words):
             kind = Phrase.COMPLAINT
         cut = raw[match.end() : last].lstrip(" \u3000")[:1] in {"\r", "\n"}
         cut = cut or raw[first : match.start()].rstrip(" \u3000\r\n")[-1:] not in _BEFORE
+        if treats and kind and phrase_of(bare) is Phrase.ACTION:
+            causes.add(match.start())
+        elif treats and kind:  # a complaint, which an action before it brought about
+            found = [use for use in found if use.start not in causes]
+        if "。" in raw[match.end() : match.end() + 1]:
+            causes.clear()
         if kind is not None and not cut and (treats or kind is Phrase.ACTION):
-            yield Use(bare, kind, match.start(), match.end())
+            found.append(Use(bare, kind, match.start(), match.end()))
+    yield from found
 
 
 _BEFORE = frozenset(("", *"，、；。∶：,x〕"))
-
-
-def _moved(recipe: Recipe, by: int) -> Recipe:
-    """Return a recipe with its spans in the book."""
-    return Recipe(
-        recipe.name,
-        tuple(replace(e, start=e.start + by, end=e.end + by) for e in recipe.ingredients),
-        tuple(replace(e, start=e.start + by, end=e.end + by) for e in recipe.uses),
-        (recipe.method[0] + by, recipe.method[1] + by),
-    )

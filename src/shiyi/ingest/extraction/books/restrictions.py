@@ -9,12 +9,13 @@ from shiyi.ingest.extraction.books.clauses import (
     Clause,
     Found,
     Item,
+    begins_material,
     caution,
     clean,
     first_found,
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
-from shiyi.ingest.extraction.books.sections import HARMS
+from shiyi.ingest.extraction.books.sections import HARMS, USES
 from shiyi.ingest.extraction.books.vocabulary import (
     Phrase,
     is_sign,
@@ -35,7 +36,7 @@ Piece = tuple[str, int, int]
 
 def restrictions(clause: Clause) -> Found | None:
     """Read for whom it is forbidden or to be used with care, and what it harms."""
-    readers = (_amount, _ban, _eaten, _harmed_kind, _served, _taken_by, _harm_goes_on, _harm)
+    readers = (_amount, _ban, _eaten, _taken_by, _harm_goes_on, _harm)
     return first_found(readers, clause)
 
 
@@ -60,7 +61,7 @@ def _people(clause: Clause) -> str:
     searched = ("ban", "eating")
     if any(pattern(each).search(name) for each in searched) or "，" in name:
         return ""
-    others = ("only-properties", "harmed-kind", "use-verb")
+    others = ("only-properties", "use-verb")
     if any(pattern(each).match(name) for each in others) or len(name) > _LONGEST:
         return ""
     if pattern("harm").match(name) and not pattern("of-person").search(name):
@@ -89,7 +90,8 @@ def _states_before(clause: Clause) -> list[tuple[str, int]]:
     start = 0 if clause.state.dotted else clause.start
     for each in reversed(list(_STATE.finditer(clause.text, start, clause.first))):
         name = _person(each[0])
-        if not name or not (pattern("of-person").search(each[0]) or is_sign(clean(name))):
+        harms = pattern("harm").match(each[0]) or not name
+        if harms or not (pattern("of-person").search(each[0]) or is_sign(clean(name))):
             listed = phrase_of(clean(each[0])) or pattern("use-verb").match(each[0])
             return [] if clause.state.dotted and listed else found  # may end the list before
         found.append((each[0], each.start()))
@@ -145,6 +147,8 @@ def _eaten(clause: Clause) -> Found | None:
         return None
     if not rest and clause.state.dotted:
         rest = clause.text[clause.end : clause.end + 24].lstrip("。" + GAP)
+    if begins_material(rest):
+        return Found(clause.last)  # a part of it, or what it is eaten with
     if state.block.mode != HARMS and _benefits(rest):
         return None
     if not (pattern("harm").match(rest) or state.block.mode == HARMS) and (
@@ -163,30 +167,6 @@ def _benefits(words: str) -> bool:
     return phrase_of(clean(bare)) is Phrase.ACTION
 
 
-def _harmed_kind(clause: Clause) -> Found | None:
-    match = pattern("harmed-kind").match(clause.words)
-    if match is None:
-        return None
-    clause.state.harms()
-    name = clean(pattern("lead").sub("", match["who"]))
-    if names_state(name) and not pattern("harm").match(name):
-        return caution(clause, name)
-    return caution(clause, name + match["kind"] if match["kind"] else "")
-
-
-def _served(clause: Clause) -> Found | None:
-    """Read a person in this clause, and in the next what eating it does."""
-    after = clause.after.lstrip(GAP)
-    if (
-        not pattern("of-person").search(clause.words)
-        or not pattern("served").match(after)
-        or pattern("able").match(clause.words + after)
-    ):
-        return None
-    clause.state.harms()
-    return caution(clause, pattern("lead").sub("", clause.words))
-
-
 def _taken_by(clause: Clause) -> Found | None:
     match = pattern("taken").match(clause.words)
     after = (match["rest"] + clause.after).lstrip(GAP) if match else ""
@@ -196,7 +176,7 @@ def _taken_by(clause: Clause) -> Found | None:
     name = pattern("person").sub("", pattern("lead").sub("", match["who"]))
     if names_state(clean(name)):
         return caution(clause, name)
-    return caution(clause, match["how"])
+    return Found(clause.last)
 
 
 def _harm_goes_on(clause: Clause) -> Found | None:
@@ -233,7 +213,14 @@ def _harm(clause: Clause) -> Found | None:
         known = phrase_of(clean(words)) and not pattern("harm-in-list").match(words)
         return None if known else Found(clause.last)
     clause.state.harmful = True
+    end = clause.end + (_NEAR if clause.state.dotted else 0)
+    around = clause.text[max(0, clause.start - _NEAR) : end]
+    if clause.state.block.mode == USES or pattern("harm-if").search(around):
+        return Found(clause.last)  # harm of how, when or with what it is eaten
     return caution(clause)
+
+
+_NEAR = 16  # characters
 
 
 def _names(words: str) -> Iterator[Piece]:

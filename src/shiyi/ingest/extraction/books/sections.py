@@ -163,7 +163,6 @@ class Block:
     text: PlainText
     mode: str
     part: str = ""
-    title: str = ""
 
 
 def blocks(raw: str, start: int = 0) -> Iterator[Block]:
@@ -186,14 +185,12 @@ class _Reading:
 
     mode: str = FULL
     part: str = ""
-    title: str = ""
     whole: str = ""  # of the sections that follow; another may be spoken of in passing
     other: str = ""  # what is set off with parts of its own
     parts: set[str] = field(default_factory=set)
 
     def under(self, title: str, before: str, opens_sections: bool) -> None:
         """Go on under a title in brackets, which may stand behind the name of a material."""
-        self.title = title
         if (named := pattern("headed").search(before)) and names_material(named["name"]):
             self.whole = named["name"]
         if not _mode(title, "") and names_material(title):
@@ -209,9 +206,8 @@ class _Reading:
 
     def after(self, words: str) -> None:
         """Go on behind words that are set off: a title, a part, another material or a formula."""
-        self.title = ""
         if words and _mode(words, ""):
-            self.mode, self.title = _mode(words, self.mode), words
+            self.mode = _mode(words, self.mode)
         elif _names_parts(words):
             self.part = self.whole = "".join(pattern("ward-list").split(words))
             self.mode = FULL
@@ -241,7 +237,7 @@ def _blocks(whole: PlainText) -> Iterator[Block]:
     for mark in marks:
         if mark.start() < at or (mark.re is _SET_OFF and not _begins(whole.text, mark)):
             continue
-        yield from _paragraphs(whole.cut(at, mark.start()), now.mode, now.part, now.title)
+        yield from _paragraphs(whole.cut(at, mark.start()), now.mode, now.part)
         before, at = whole.text[at : mark.start()], mark.end()
         if mark.re is _TITLE:
             opens = _TITLE.match(whole.text[at:].lstrip()) is not None
@@ -250,9 +246,9 @@ def _blocks(whole: PlainText) -> Iterator[Block]:
         words = mark["part"].strip("【】 ")
         if not (_mode(words, "") and words) and not _names_parts(words) and _is_remark(words):
             inner = whole.cut(mark.start("part"), mark.end("part"))
-            yield from _paragraphs(inner, FULL, now.part, "")
+            yield from _paragraphs(inner, FULL, now.part)
         now.after(words)
-    yield from _paragraphs(whole.cut(at, len(whole.text)), now.mode, now.part, now.title)
+    yield from _paragraphs(whole.cut(at, len(whole.text)), now.mode, now.part)
 
 
 def _begins(text: str, mark: re.Match[str]) -> bool:
@@ -285,7 +281,7 @@ def _expounds(line: str) -> bool:
     return len(pattern("expounds").findall(line)) >= _ARGUED
 
 
-def _paragraphs(text: PlainText, mode: str, part: str, title: str) -> Iterator[Block]:
+def _paragraphs(text: PlainText, mode: str, part: str) -> Iterator[Block]:
     at = 0
     for line in text.text.split("\n"):
         piece = text.cut(at, at + len(line))
@@ -303,4 +299,4 @@ def _paragraphs(text: PlainText, mode: str, part: str, title: str) -> Iterator[B
             or (at > len(line) + 1 and _expounds(line))
         ):
             own = STRICT
-        yield Block(piece, own, part, title)
+        yield Block(piece, own, part)
