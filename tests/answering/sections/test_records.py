@@ -2,10 +2,13 @@
 
 import os
 import random
+import re
+from typing import Any
 
 import pytest
 
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
+from shiyi.model.profile import Profile
 from tests.tables import from_table
 
 FORMS = {"zh": "{}和{}有什么关系？", "en": "How are {} and {} related?"}
@@ -45,3 +48,17 @@ def test_no_advice_answers_a_question_about_an_unknown_thing(
     assert (answer.verdict.kind == "not_on_record") == unknown
     assert not (unknown and answer.recommendations)
     assert ("没有认出" in answer.text or "Not recognised" in answer.text[:60]) == unknown
+
+
+@from_table
+def test_an_answer_opens_with_what_decides(
+    runtime: Runtime, question: str, profile: dict[str, Any], first: str
+) -> None:
+    answer = ask(runtime, AskRequest(question, profile=Profile.from_json(profile)))
+    opening = answer.text.partition("###")[0]
+    assert first in re.sub(r" ?\[\d+\]", "", opening)
+
+
+@from_table
+def test_what_was_not_asked_is_left_out(runtime: Runtime, question: str, words: str) -> None:
+    assert words not in ask(runtime, AskRequest(question)).text

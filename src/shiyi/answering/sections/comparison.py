@@ -27,7 +27,9 @@ def compare(context: AnswerContext) -> Contribution:
     part.queries.append(describe_query(things, predicates))
     table = part.section("h_table")
     table.columns = ("", *(verbalizer.name(thing) for thing in things))
-    for predicate in predicates:
+    parsed = context.parsed
+    sought = [x for x in (*parsed.ailments, *parsed.aims) if x not in things]
+    for predicate in () if sought or parsed.person.drugs else predicates:
         found = [context.facts.of(thing, predicate)[:3] for thing in things]
         if any(found):
             label = context.facts.property_label(predicate, verbalizer.language)
@@ -35,18 +37,22 @@ def compare(context: AnswerContext) -> Contribution:
             table.lines.append(Line(((label, ()), *cells), 1))
     for thing in things:
         tell_poisons(context, thing, part)
-        tell_cautions(context, thing, part)
-    _differ(context, things, part)
+        if not context.safety.check(thing, parsed.person):
+            tell_cautions(context, thing, part)
+    _differ(context, things, part, natures=bool(table.lines))
     return part
 
 
-def _differ(context: AnswerContext, things: Sequence[str], part: Contribution) -> None:
+def _differ(
+    context: AnswerContext, things: Sequence[str], part: Contribution, *, natures: bool
+) -> None:
     """Write first which suits what was named, then how the natures differ."""
     verbalizer = context.verbalizer
-    natures = [context.facts.of(thing, SHIYI.hasNature)[:2] for thing in things]
-    effects = [context.facts.of(thing, SHIYI.hasEfficacy)[:2] for thing in things]
+    shown = things if natures else ()
+    natures_of = [context.facts.of(thing, SHIYI.hasNature)[:2] for thing in shown]
+    effects = [context.facts.of(thing, SHIYI.hasEfficacy)[:2] for thing in shown]
     pieces, comma = list[Piece](), verbalizer.verbalize("v_comma")
-    for thing, nature, effect in zip(things, natures, effects, strict=True):
+    for thing, nature, effect in zip(shown, natures_of, effects, strict=True):
         sides = {"property_hasNature": nature, "property_hasEfficacy": effect}
         found = [verbalizer.verbalize(k, o=_named(context, f)) for k, f in sides.items() if f]
         if found:
@@ -66,7 +72,10 @@ def _differ(context: AnswerContext, things: Sequence[str], part: Contribution) -
 def _suited(context: AnswerContext, things: Sequence[str], section: Section) -> None:
     """Write of each trouble or aim that the comparison is about for which things it is recorded."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    uses = {t: {x: _uses(context, x, t) for x in things} for t in (*parsed.states, *parsed.aims)}
+    uses = {
+        t: {x: _uses(context, x, t) for x in things}
+        for t in (*parsed.ailments, *parsed.constitutions, *parsed.aims)
+    }
     targets = [t for t in uses if t not in things]
     targets = [t for t in targets if any(uses[t].values())] or targets[:1]
     for target in targets[:1]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from shiyi.answering.knowledge.facts import INCOMPATIBLE, Fact
+from shiyi.answering.knowledge.facts import INCOMPATIBLE, INTERACTION, Fact
 from shiyi.answering.recommendation.additive_effects import (
     Together,
     together,
@@ -114,12 +114,26 @@ def _ask_whom(context: AnswerContext, part: Contribution) -> None:
     """Name whom to ask first: the prescriber, or a doctor or pharmacist."""
     parsed = context.parsed
     pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-    several = parsed.drugs or parsed.person.drugs or len(parsed.groups) > 1
+    beside = len(parsed.groups) > 1 and not parsed.wants("compare")
+    several = parsed.drugs or parsed.person.drugs or beside
     part.opening.add(
         context.verbalizer.verbalize(
-            "v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one"
+            "v_ask_prescriber"
+            if pair
+            else "v_ask_nutrient"
+            if _is_prescribed(context, part)
+            else "v_ask"
+            if several
+            else "v_ask_one"
         )
     )
+
+
+def _is_prescribed(context: AnswerContext, part: Contribution) -> bool:
+    """Return whether a note tells that doctors give a thing together with the medicine."""
+    joined = [f for f in part.facts.values() if f.predicate in INTERACTION]
+    noted = (_CUES["given-together"].search(context.verbalizer.note(f)) for f in joined)
+    return any(noted)
 
 
 def _child_first(context: AnswerContext, part: Contribution) -> None:
@@ -380,11 +394,6 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
 def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
     """Name what the material is mistaken for, and what is noted about its use in general."""
     verbalizer, section = context.verbalizer, part.section("h_caution")
-    if context.parsed.wants("property"):
-        for material in case.materials[:2]:
-            text, facts = verbalizer.profile(material)
-            if text:
-                part.section("h_facts").add(closed(text, context.verbalizer.stop), *facts)
     if not (case.found or part.warnings):
         should_it_apply(context, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
@@ -393,7 +402,8 @@ def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
             text = verbalizer.verbalize(
                 "p_text", label=verbalizer.name(material), text=verbalizer.words(fact)
             )
-            section.add(closed(text, context.verbalizer.stop), fact)
+            place = section if case.found or part.warnings else part.opening
+            place.add(closed(text, context.verbalizer.stop), fact)
 
 
 def _closing(context: AnswerContext, part: Contribution) -> None:

@@ -31,7 +31,7 @@ def tell_avoided(context: AnswerContext) -> Contribution:
     Where a group of foods is named (seafood, nuts), only its members are listed, if any.
     """
     part, verbalizer = Contribution(), context.verbalizer
-    named = context.parsed.states[:_MOST_STATES]
+    named = context.parsed.concerned[:_MOST_STATES]
     groups = {low for g in named_groups(context) for low in context.facts.below(g)}
     members = _members(context, named, groups)
     concerned = dict.fromkeys((*named, *_judged_as(context, named), *members))
@@ -108,7 +108,7 @@ def tell_group(context: AnswerContext) -> Contribution:
     listed = [f for line in part.opening.lines for f in line.facts][:_MOST_AVOIDED]
     names = {
         "group": verbalizer.names(named_groups(context)),
-        "y": verbalizer.names(context.parsed.states),
+        "y": verbalizer.names(context.parsed.concerned),
     }
     text = verbalizer.verbalize("o_group" if listed else "o_group_none", **names)
     if listed:
@@ -118,7 +118,7 @@ def tell_group(context: AnswerContext) -> Contribution:
     for fact in listed:
         thing = fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
         if context.facts.is_a(thing, *MATERIAL):
-            for found in context.safety.against_states(thing, context.parsed.states)[:1]:
+            for found in context.safety.against_states(thing, context.parsed.concerned)[:1]:
                 part.warn(context, found, is_stated=True)
     return part
 

@@ -47,7 +47,7 @@ from shiyi.answering.sections.terms import (
 from shiyi.answering.sections.verdicts import tell_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, plain
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
+from shiyi.answering.wording.draft import AnswerContext, Contribution
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -60,7 +60,7 @@ _OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
 # where things meet, that comes first
-_WARNED_FIRST: Final = frozenset({"compare", "how", "why", "property"})
+_WARNED_FIRST: Final = frozenset({"compare", "how", "why"})
 _OF_THINGS: Final = frozenset({"property", "compare", "how", "dose"})  # need something named
 _CHECKED_TOO: Final = frozenset({
     "compare", "evidence", "how", "why", "property", "regulation", "meaning",
@@ -120,7 +120,12 @@ def _missing(context: AnswerContext, part: Contribution, retrieved: Retrieved) -
         verbalizer.verbalize("m_profile", word=plain(w)) for w in parsed.person.unknown
     ][:5]
     if not (parsed.urgent or parsed.is_only_beyond_food()) and _unknown_matters(parsed):
-        part.missing += [verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]]
+        words = parsed.unknown[:3]
+        each_one = [verbalizer.verbalize("m_unlinked", word=w) for w in words]
+        if len(words) > 1 and not part.shown.issuperset(each_one):
+            quoted = verbalizer.quoted(words)
+            each_one = [verbalizer.verbalize("m_unlinked_several", words=quoted)]
+        part.missing += each_one
     if parsed.profile.pregnant and parsed.profile.sex == "male":
         part.missing.append(verbalizer.verbalize("m_contradiction"))
     part.missing += retrieved.remarks
@@ -132,6 +137,8 @@ def _unknown_matters(parsed: Question) -> bool:
     """Return whether a word that names nothing known may be what is asked about."""
     if parsed.wants("advice"):
         return not (parsed.ailments or parsed.constitutions or parsed.aims)
+    if parsed.wants("avoid") and parsed.concerned:
+        return False
     return not things_of(parsed) or parsed.wants("may", "record", "regulation", "stop_medicine")
 
 
@@ -266,7 +273,8 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     first = _unrecognised(context) if lacks else []
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
     apart = [_warned] if checked else []
-    return [*apart, *first, form] if ask in _WARNED_FIRST else [*first, form, *apart]
+    described = ask == "property" and not parsed.frame.wanted.relations
+    return [*apart, *first, form] if described or ask in _WARNED_FIRST else [*first, form, *apart]
 
 
 def _is_of_unknown(context: AnswerContext) -> bool:
@@ -350,7 +358,7 @@ def _avoiding(context: AnswerContext, runtime: Runtime) -> list[Form]:
         return [consult]
     if is_of_allergy_alone(parsed):
         return [tell_allergy]
-    if parsed.states:
+    if parsed.concerned:
         return [tell_group if named_groups(context) else tell_avoided]
     return _recording(context)
 
@@ -367,8 +375,11 @@ def _meeting(context: AnswerContext, ask: str) -> list[Form]:
         return [tell_property if relations else tell_who_may_not]
     if ask == "stop_medicine":
         return []
-    if named_groups(context) and parsed.states:
+    if named_groups(context) and parsed.concerned:
         return [tell_group]
+    cues, concerned = parsed.frame, parsed.concerned
+    if concerned and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
+        return [tell_avoided]  # "what is off the table for me"
     if ask == "may" and parsed.unknown:
         return [_of_unknown]
     if is_of_allergy_alone(parsed):
@@ -386,12 +397,13 @@ def _of_nothing_named(context: AnswerContext) -> Contribution:
 
 
 def _of_unknown(context: AnswerContext) -> Contribution:
-    """State that nothing is known of the thing, then what is recorded against in such a state."""
-    verbalizer, section = context.verbalizer, Section("")
-    part = tell_avoided(context) if context.parsed.states else Contribution()
+    """State that nothing is known of the thing, and what that means for who takes medicines."""
+    verbalizer, part = context.verbalizer, Contribution()
     words = context.parsed.unknown[:3]
-    section.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
-    part.opening.lines[:0] = section.lines
+    part.opening.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
+    if drugs := context.parsed.person.drugs:
+        names = verbalizer.names(drugs[:_MOST_CHECKED])
+        part.opening.add(verbalizer.verbalize("o_unheard_with", drugs=names))
     part.shown |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return part
 

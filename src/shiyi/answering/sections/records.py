@@ -312,13 +312,20 @@ def tell_cautions(
             values = {"x": verbalizer.name(thing), "part": verbalizer.name(link.object)}
             name = (verbalizer.verbalize("w_name", x=verbalizer.verbalize("l_has", **values)), ())
             section.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
-    written = set(_facts_of(part))
+    alone = first and not part.opening.lines  # the note is all that is recorded
+    tell_notes(context, thing, part, part.opening if alone else section)
+
+
+def tell_notes(
+    context: AnswerContext, thing: str, part: Contribution, section: Section | None = None
+) -> None:
+    """Write what is noted of the safety of a thing, unless it is written already."""
+    verbalizer, written = context.verbalizer, set(_facts_of(part))
     for fact in context.facts.texts(thing, SHIYI.safetyNote, verbalizer.language)[:_MOST_NOTED]:
         if fact not in written:
             text = closed(verbalizer.words(fact), verbalizer.stop)
-            section.add(
-                verbalizer.verbalize("p_text", label=verbalizer.name(thing), text=text), fact
-            )
+            text = verbalizer.verbalize("p_text", label=verbalizer.name(thing), text=text)
+            (section or part.section("h_caution")).add(text, fact)
 
 
 def tell_who_may_not(context: AnswerContext) -> Contribution:
@@ -336,10 +343,20 @@ def tell_who_may_not(context: AnswerContext) -> Contribution:
             y = verbalizer.names(i for i in dict.fromkeys(absent) if i in context.parsed.absent)
             key = "v_nobody_else" if y else "v_nobody"
             part.opening.add(verbalizer.verbalize(key, x=verbalizer.name(thing), y=y))
+        elif not before and context.parsed.wants("may") and _is_conditional(context, thing):
+            general = Section("")
+            general.add(verbalizer.verbalize("v_general", x=verbalizer.name(thing)))
+            part.opening.lines[before:before] = general.lines
     distinguish(context, part)
     if part.warnings:
         part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
     return part
+
+
+def _is_conditional(context: AnswerContext, thing: str) -> bool:
+    """Return whether what is recorded against a thing is against it for some people alone."""
+    poisons = any(True for _ in context.safety.poisons(thing))
+    return not poisons and bool(context.safety.conditional(thing))
 
 
 def _harms(context: AnswerContext, thing: str, part: Contribution) -> None:
@@ -375,7 +392,12 @@ def tell_evidence(context: AnswerContext) -> Contribution:
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(sought)}
             part.opening.add(verbalizer.verbalize("e_none" if sought else "e_none_any", **values))
         part.opening.lines += lines
-        tell_cautions(context, thing, part)
+        silent = [p for p in parsed.populations if not case.met(p)]
+        if silent and case.named:
+            values = {"x": verbalizer.name(thing), "y": verbalizer.names(silent)}
+            part.opening.add(verbalizer.verbalize("v_none", **values))
+        if not case.found:
+            tell_cautions(context, thing, part, most=2)
     return part
 
 
@@ -433,7 +455,7 @@ def tell_how(context: AnswerContext) -> Contribution:
         if not lines:
             text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
             part.opening.add(text)
-        tell_cautions(context, thing, part)
+        tell_notes(context, thing, part)
     return part
 
 
@@ -505,7 +527,6 @@ def tell_why(context: AnswerContext) -> Contribution:
         texts = (SHIYI.mechanismOfAction, *_TEXTS)
         lines = [x for each in group for p in texts for x in relation_lines(context, each, p)]
         part.opening.lines += lines[:1]
-        describe(context, group[0], part)
     explained = any(f.predicate == SHIYI.mechanismOfAction for f in _facts_of(part))
     if not text and not explained:
         named = (*(g[0] for g in parsed.groups), *parsed.states, *parsed.aims)
@@ -513,8 +534,6 @@ def tell_why(context: AnswerContext) -> Contribution:
         section = Section("")
         section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
         part.opening.lines[:0] = section.lines
-    for group in parsed.groups[:2]:
-        tell_cautions(context, group[0], part)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
 

@@ -8,12 +8,12 @@ from typing import Final
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import (
     ADVERSE,
+    AILMENT,
     BENEFIT,
     CAUTION,
     COMPOSITION,
     INCOMPATIBLE,
     INTERACTION,
-    MATERIAL,
     TOXIC,
     Fact,
 )
@@ -33,6 +33,7 @@ from shiyi.answering.wording.draft import (
 )
 from shiyi.answering.wording.verbalization import capital, closed, join_names, rating_text
 from shiyi.model.answer import SafetyWarning, Verdict
+from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 
 _MOST: Final = 12  # things that a material is checked with
@@ -69,6 +70,7 @@ def case_of(context: AnswerContext, group: tuple[str, ...]) -> Case:
     beside = [m for m in parsed.materials if m not in group]
     found = [f for m in group for f in context.safety.check(m, parsed.person, beside)]
     states = (*parsed.ailments, *parsed.constitutions, *parsed.populations)
+    states = states or _of_profile(context)
     warned = {f.against for f in found}
     found += [
         f for m in group for f in context.safety.reactions(m, states) if f.against not in warned
@@ -84,6 +86,19 @@ def case_of(context: AnswerContext, group: tuple[str, ...]) -> Case:
     targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
     new = tuple(f for f in found if f.against not in earlier)
     return Case(group, targets, new, kin.materials)
+
+
+def _of_profile(context: AnswerContext) -> tuple[str, ...]:
+    """List what a profile alone states that a thing is judged by: constitution, illness, stage."""
+    person, facts = context.parsed.person, context.facts
+    classes = (SHIYI.Constitution,) if person.drugs else (SHIYI.Constitution, *AILMENT)
+    return tuple(s for s in person.states if s in _STAGES or facts.is_a(s, *classes))
+
+
+_STAGES: Final = frozenset(
+    resource(f"population-{name}").value
+    for name in ("pregnant", "lactating", "infant", "young-child", "child")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +277,8 @@ def _use_of(context: AnswerContext, facts: tuple[Fact, ...], x: str, y: str) -> 
 def patterns_behind(
     context: AnswerContext, materials: tuple[str, ...], targets: Iterable[str], part: Contribution
 ) -> None:
-    """Write what is recorded for the pattern behind a disease, and for the disease itself."""
-    verbalizer, end = context.verbalizer, context.verbalizer.stop
+    """Write that a thing is recorded for the pattern behind a disease."""
+    verbalizer = context.verbalizer
     for disease in targets:
         for link in context.facts.of(disease, SHIYI.hasSyndrome):
             fits = [f for m in materials for f in benefits(context, m, link.object)]
@@ -277,16 +292,11 @@ def patterns_behind(
                 )
                 part.section("h_compare").add(capital(sentence, verbalizer.language), link, fits[0])
                 break
-    beside = [each for each in targets if context.facts.is_a(each, *MATERIAL)]
-    for material in (*materials[:1], *beside):
-        text, facts = verbalizer.profile(material)
-        if text:
-            part.section("h_facts").add(closed(text, end), *facts)
 
 
 def should_it_apply(context: AnswerContext, material: str, part: Contribution) -> None:
     """Write the cautions for others in one line, where there are none for the asker."""
-    if pieces := caution_pieces(context, context.safety.conditional(material), 4):
+    if pieces := caution_pieces(context, context.safety.conditional(material), 3):
         name: Piece = (
             context.verbalizer.verbalize("w_name", x=context.verbalizer.name(material)),
             (),

@@ -186,6 +186,15 @@ class Person:
     left_out: tuple[str, ...] = ()
 
 
+def _whole_name(constitution: str) -> str:
+    """Return the name of a constitution with the word for it: "phlegm-damp"."""
+    chinese, english = word_list("people", "constitution-ends")
+    if not constitution or any(each in constitution.lower() for each in (*chinese, *english)):
+        return constitution
+    space, ends = ("", chinese) if is_cjk(constitution[0]) else (" ", english)
+    return constitution + space + next(iter(ends))
+
+
 def person_of(
     profile: Profile,
     linker: Linker,
@@ -215,7 +224,7 @@ def person_of(
     avoids = linked(profile.avoids, *TAKEN)
     prone = [ID + "population-allergic"] if allergies else []
     states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
-    states += linked(filter(None, [profile.constitution]), SHIYI.Constitution)
+    states += linked(filter(None, [_whole_name(profile.constitution)]), SHIYI.Constitution)
     states += [*prone, *(ID + name for name in life_stages(profile))]
     states += [
         f.object

@@ -92,6 +92,11 @@ class Question:
         return tuple(dict.fromkeys(found))
 
     @property
+    def concerned(self) -> tuple[str, ...]:
+        """List the states and medicines named, else those that the profile gives."""
+        return self.states or tuple(dict.fromkeys((*self.person.states, *self.person.drugs)))
+
+    @property
     def taken(self) -> tuple[tuple[str, ...], ...]:
         """List what is taken together: the things named, and medicines and supplements taken."""
         drugs = [d for d in self.person.drugs if d not in self.materials]
