@@ -330,7 +330,7 @@ def tell_notes(
 
 def tell_who_may_not(context: AnswerContext) -> Contribution:
     """Write whom the things named do not suit, and what they are not taken with."""
-    part, verbalizer = Contribution(), context.verbalizer
+    part, verbalizer, general = Contribution(), context.verbalizer, False
     for thing in [x for group in context.parsed.groups for x in group[:2]][:_MOST_NAMED]:
         before = len(part.opening.lines)
         tell_poisons(context, thing, part)
@@ -344,11 +344,10 @@ def tell_who_may_not(context: AnswerContext) -> Contribution:
             key = "v_nobody_else" if y else "v_nobody"
             part.opening.add(verbalizer.verbalize(key, x=verbalizer.name(thing), y=y))
         elif not before and context.parsed.wants("may") and _is_conditional(context, thing):
-            general = Section("")
-            general.add(verbalizer.verbalize("v_general", x=verbalizer.name(thing)))
-            part.opening.lines[before:before] = general.lines
+            part.opening.add(verbalizer.verbalize("v_general", x=verbalizer.name(thing)))
+            general = True
     distinguish(context, part)
-    if part.warnings:
+    if part.warnings and not general:
         part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
     return part
 
@@ -455,7 +454,7 @@ def tell_how(context: AnswerContext) -> Contribution:
         if not lines:
             text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
             part.opening.add(text)
-        tell_notes(context, thing, part)
+        tell_cautions(context, thing, part, most=2)
     return part
 
 
@@ -534,6 +533,8 @@ def tell_why(context: AnswerContext) -> Contribution:
         section = Section("")
         section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
         part.opening.lines[:0] = section.lines
+    for group in parsed.groups[:2]:
+        tell_cautions(context, group[0], part, most=2)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
 
