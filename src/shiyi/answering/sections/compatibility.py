@@ -114,8 +114,8 @@ def _ask_whom(context: AnswerContext, part: Contribution) -> None:
     """Name whom to ask first: the prescriber, or a doctor or pharmacist."""
     parsed = context.parsed
     pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-    beside = len(parsed.groups) > 1 and not parsed.wants("compare")
-    several = parsed.drugs or parsed.person.drugs or beside
+    several = parsed.drugs or parsed.person.drugs
+    several = several or (len(parsed.groups) > 1 and not parsed.wants("compare"))
     part.opening.add(
         context.verbalizer.verbalize(
             "v_ask_prescriber"
@@ -132,8 +132,7 @@ def _ask_whom(context: AnswerContext, part: Contribution) -> None:
 def _is_prescribed(context: AnswerContext, part: Contribution) -> bool:
     """Return whether a note tells that doctors give a thing together with the medicine."""
     joined = [f for f in part.facts.values() if f.predicate in INTERACTION]
-    noted = (_CUES["given-together"].search(context.verbalizer.note(f)) for f in joined)
-    return any(noted)
+    return any(_CUES["given-together"].search(context.verbalizer.note(f)) for f in joined)
 
 
 def _child_first(context: AnswerContext, part: Contribution) -> None:

@@ -85,7 +85,8 @@ def _of_whole_turn(
 ) -> Frame | None:
     """Return the frame of a turn that is about the turn before as a whole, or that stands alone."""
     asked, named = before.root or before.ask, any(f.iri for f in frame.focus)
-    stands = frame.ask in _STANDING and frame.confidence >= _UNCERTAIN
+    taken_back = frame.ask == "stop_medicine" and frame.has_cue("retracts")  # it was stopped
+    stands = frame.ask in _STANDING and frame.confidence >= _UNCERTAIN and not taken_back
     if frame.alarm or frame.signs or stands or (frame.has_cue("complains") and not named):
         return frame
     if frame.is_repeated:
@@ -97,8 +98,7 @@ def _of_whole_turn(
         return replace(before, text=frame.text, language=frame.language)
     if frame.has_cue("reversed") and asked in _REVERSED:
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.iri))
-        turned = _exchanged(frame, before, _REVERSED[asked], facts, same=True)
-        return replace(turned, root="")
+        return replace(_exchanged(frame, before, _REVERSED[asked], facts, same=True), root="")
     return None
 
 
@@ -233,7 +233,8 @@ def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, sam
         old = [f for f in focus if f.role in group and f.assertion != "denied"]
         if given and not (adds and group is _THINGS):
             several = group is _THINGS and asked == "may" and len(old) > 1
-            like = [f for f in old if _is_like(f, given, facts)] or old
+            kinds = {facts.classes.get(f.iri) for f in given}
+            like = [f for f in old if facts.classes.get(f.iri) in kinds] or old
             focus = [f for f in focus if f not in (like[:1] if several else old)]
     patient = _patient(frame, before, same=same)
     if frame.patient.states and same:
@@ -257,17 +258,11 @@ def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, sam
     )
 
 
-def _is_like(focus: Focus, given: Iterable[Focus], facts: Facts) -> bool:
-    """Return whether a thing is of one class with something given in its place."""
-    return any(facts.classes.get(focus.iri) == facts.classes.get(f.iri) for f in given)
-
-
 def _narrowed(old: Iterable[Condition], frame: Frame) -> tuple[Condition, ...]:
     """Return the conditions of a list with those of a follow-up; one that excludes is added."""
     allergies = {f.iri for f in frame.of_role("allergy")}
     new = [c for c in frame.conditions if allergies.isdisjoint(c.value.split("|"))]
-    found = {_key(c): c for c in (*old, *new)}
-    return tuple(found.values())
+    return tuple({_key(c): c for c in (*old, *new)}.values())
 
 
 def _key(condition: Condition) -> tuple[str, ...]:
