@@ -114,8 +114,8 @@ def _ask_whom(context: AnswerContext, part: Contribution) -> None:
     """Name whom to ask first: the prescriber, or a doctor or pharmacist."""
     parsed = context.parsed
     pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-    several = parsed.drugs or parsed.person.drugs
-    several = several or (len(parsed.groups) > 1 and not parsed.wants("compare"))
+    beside = len(parsed.groups) > 1 and not parsed.wants("compare")
+    several = beside or parsed.drugs or parsed.person.drugs
     part.opening.add(
         context.verbalizer.verbalize(
             "v_ask_prescriber"

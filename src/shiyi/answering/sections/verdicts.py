@@ -95,10 +95,8 @@ def _of_profile(context: AnswerContext) -> tuple[str, ...]:
     return tuple(s for s in person.states if s in _STAGES or facts.is_a(s, *classes))
 
 
-_STAGES: Final = frozenset(
-    resource(f"population-{name}").value
-    for name in ("pregnant", "lactating", "infant", "young-child", "child")
-)
+_OF_STAGE: Final = ("pregnant", "lactating", "infant", "young-child", "child")
+_STAGES: Final = frozenset(resource(f"population-{name}").value for name in _OF_STAGE)
 
 
 @dataclass(frozen=True, slots=True)
