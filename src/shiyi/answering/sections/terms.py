@@ -46,6 +46,8 @@ def tell_meaning(context: AnswerContext) -> Contribution:
             _tell_term(context, iri, part)
         elif context.facts.is_a(iri, *MATERIAL):
             describe(context, iri, part)
+            if not part.opening.lines:
+                _tell_term(context, iri, part)
         if len(part.opening.lines) >= _MOST_LINES:
             break
     if not part.opening.lines:

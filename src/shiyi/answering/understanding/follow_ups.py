@@ -200,8 +200,8 @@ def _is_same_person(frame: Frame, before: Frame) -> bool:
 
 def _who(frame: Frame) -> Who:
     """Return whom a turn is about, where a pronoun may say so alone: 她能吃山药吗."""
-    who = frame.patient.who
-    return "other" if who in _ASKER and frame.has_cue("them") else who
+    pronoun = frame.has_cue("them") and not _KIN.search(fold(frame.text))
+    return "other" if pronoun else frame.patient.who
 
 
 def _is_again_another(frame: Frame, before: Frame) -> bool:
