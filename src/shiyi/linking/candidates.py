@@ -23,7 +23,17 @@ from shiyi.linking.disambiguation import (
 )
 from shiyi.linking.embedding.index import Searching
 from shiyi.linking.labels import PREFERRED, LabelIndex
-from shiyi.linking.normalization import blurred, finals, fold, has_cjk, is_cjk, joined, syllables
+from shiyi.linking.normalization import (
+    blurred,
+    distance,
+    finals,
+    fold,
+    has_cjk,
+    is_cjk,
+    joined,
+    syllables,
+)
+from shiyi.ontology.frequencies import is_word
 from shiyi.settings import LinkingSettings
 
 _EN_STOP = read_words("questions-en") | GENERIC
@@ -101,6 +111,7 @@ def is_content(text: str) -> bool:
 
 MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
+MIN_RARE, _BEGUN = 7, 2  # letters of a word that is no ordinary one, the first of them right
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
 _COMPARED = 200  # forms with common grams that a mistyped name is compared with
 _SHORT_PINYIN = 5  # letters; from shorter ones too many names are one error away
@@ -179,7 +190,9 @@ class NearNames:
         found = []
         for form, _ in self.similar(text, 20):
             shorter = min(len(form), len(text))
-            allowed = 2 if shorter >= LONG else 1
+            rare = shorter >= MIN_RARE and text.isalpha() and not is_word(text)
+            rare = rare and _begun(text, form) >= _BEGUN
+            allowed = 2 if rare or shorter >= LONG else 1
             if shorter < MIN_CHANGED and len(text) >= len(form) and sorted(text) != sorted(form):
                 continue
             if shorter >= MIN_SPELT and (errors := distance(text, form, allowed)) <= allowed:
@@ -292,28 +305,6 @@ def _by_pinyin(index: LabelIndex) -> tuple[Groups, Groups, Groups]:
     return spoken.groups(), sounds.groups(), rhymes.groups()
 
 
-def distance(one: str, other: str, most: int) -> int:
-    """Count insertions, deletions, substitutions and swaps of neighbours, up to ``most`` + 1.
-
-    >>> distance("gingko", "ginkgo", 1), distance("prednisone", "prednisolone", 1)
-    (1, 2)
-    """
-    if abs(len(one) - len(other)) > most:
-        return most + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(one, 1):
-        earlier, before, row = before, row, [i]
-        for j, right in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
-                cost = min(cost, earlier[j - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return most + 1
-    return row[-1]
-
-
 def _begun(one: str, other: str) -> int:
     """Count the letters before the first that differs."""
     pairs = enumerate(zip(one, other, strict=False))
@@ -354,6 +345,12 @@ LEXICAL = "semapv:LexicalMatching"
 SIMILAR = "semapv:LexicalSimilarityThresholdMatching"
 SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
 
+# kinds of what is taken: never guessed at by the meaning of ordinary words
+_TAKEN = frozenset({
+    "MFHSubstance", "Food", "Herb", "Dish", "Formula", "DSIngredient", "Drug", "Organism",
+    "FoodGroup", "ChemicalEntity", "Efficacy", "Therapy",
+})  # fmt: skip
+_SURE = 3.5  # of a word in Latin script that is taken for no misspelling
 _SOUND = 0.9  # the score of a homophone, Shiyi's
 _ZH_WINDOW = 6  # characters
 _EN_WINDOW = 5  # words, after QuickUMLS
@@ -446,7 +443,9 @@ class Guesser:
                 or not (is_grammar(text[start:place]) and is_grammar(text[place + width : end]))
             ):
                 continue  # two characters amid others are seldom one word
-            if not is_grammar(window) and (senses := self.near.sounding(window)):
+            if is_word(window) or is_grammar(window) or is_grammar(window[0]):
+                continue
+            if senses := self.near.sounding(window):
                 return Guess(Hit(place, place + width, senses), _SOUND, SIMILAR)
         return None
 
@@ -472,6 +471,8 @@ class Guesser:
         start = words[0][0]
         for _, end in reversed(words):
             window = text[start:end]
+            if is_word(window, _SURE):
+                continue
             if senses := self.near.spoken(window):
                 return Guess(Hit(start, end, senses), _SOUND, SIMILAR)
             for form, score in self.near.spelt(window)[:1]:
@@ -518,7 +519,7 @@ class Guesser:
     def _refused(self, window: str) -> bool:
         """Return whether the context refused this name, or it needs a context."""
         bare = window in AMBIGUOUS or window in BODIES or _DENIED.search(window) is not None
-        return bare or bool(self._dictionary.senses(window))
+        return bare or is_word(window) or bool(self._dictionary.senses(window))
 
     def _wholes(self, text: str, left: Iterable[Span]) -> dict[Span, set[int]]:
         """Return the concepts each phrase in Latin script is near to: red cedar is no red bean."""
@@ -551,9 +552,10 @@ class Guesser:
         """Return whether a text may mean this label at all, whatever their cosine."""
         index = self._dictionary.index
         label = index.labels[place]
-        return index.concepts[label.concept].kind not in NEVER_GUESSED and _related(
-            text, label.text
-        )
+        kind = index.concepts[label.concept].kind
+        if kind in NEVER_GUESSED or (kind in _TAKEN):
+            return False
+        return _related(text, label.text)
 
 
 def _windows(text: str, whole: Span) -> Iterator[Span]:

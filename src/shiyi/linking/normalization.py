@@ -319,3 +319,25 @@ def _aligned(text: str, normalised: Normalised) -> str:
     for place, character in pairs:
         characters[place] = character
     return "".join(characters)
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Count insertions, deletions, substitutions and swaps of neighbours, up to ``most`` + 1.
+
+    >>> distance("gingko", "ginkgo", 1), distance("prednisone", "prednisolone", 1)
+    (1, 2)
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, left in enumerate(one, 1):
+        earlier, before, row = before, row, [i]
+        for j, right in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return row[-1]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, INCOMPATIBLE, INTERACTION, Fact, Facts
-from shiyi.answering.understanding.conditions import BENEFIT, HARM, MEETS, RATING, YEAR
+from shiyi.answering.understanding.conditions import BENEFIT, HARM, MEETS, OF, RATING, YEAR
 from shiyi.answering.understanding.frame import Condition, Frame
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import Literal, NamedNode, local_name, text
@@ -28,10 +28,11 @@ _JOINED: Final = {  # the predicates whose claims bear out a condition
     MEETS: tuple(local_name(p.value) for p in INTERACTION),
     "opposes": tuple(local_name(p.value) for p in INCOMPATIBLE),
 }
+_OF_KIND: Final = ("usesPart", "hasFoodGroup", "regulatoryStatus")
 _COMPARED: Final = {"before": "<", "after": ">", "is": "="}
 _USED: Final = "^hasIngredient"  # counted in a rank where nothing else is named
 _PREFIX: Final = ("id", "rdf", "shiyi", "skos", "xsd")
-_PLAIN: Final = ("Food", "Dish", "DSIngredient", "DietaryMaterial")  # where no class is named
+_PLAIN: Final = ("Food", "Dish", "DSIngredient", "MFHSubstance")  # where no class is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ def run_list(store: QuadStore, frame: Frame, facts: Facts) -> Listing | None:
         things.append(text(row["thing"]))
         if is_ranked(frame):
             counts.append(int(text(row["count"])))
+    if counts and frame.has_cue("least"):  # all that have as few
+        things, counts = things[: counts.count(counts[0])], counts[: counts.count(counts[0])]
     return Listing(query, tuple(things), tuple(counts))
 
 
@@ -72,6 +75,8 @@ def compile_list(frame: Frame, facts: Facts) -> str:
     rich = wanted.measure == "most" and frame.has_cue("rich-in")
     if rich and not (conditions or wanted.relations):
         return ""  # of what is not known here; a rank by the number of records answers nothing
+    if is_ranked(frame) and _ranked_by(frame, conditions) == _USED and "Dish" not in wanted.classes:
+        return ""  # by nothing that is recorded
     if not conditions and not (wanted.classes or wanted.form) and not is_ranked(frame):
         return ""
     patterns = [_classes(frame, facts), *(_pattern(n, c, facts) for n, c in enumerate(conditions))]
@@ -81,10 +86,11 @@ def compile_list(frame: Frame, facts: Facts) -> str:
     body = "\n  ".join(each for each in patterns if each)
     if is_ranked(frame):
         ranked = _ranked_by(frame, conditions)
+        order, most = ("ASC", _MOST) if frame.has_cue("least") else ("DESC", wanted.limit or 10)
         return _whole(
             "?thing (COUNT(DISTINCT ?ranked) AS ?count)",
             f"{body}\n  ?thing {_path(ranked)} ?ranked .{_of_dishes(frame)}",
-            f"GROUP BY ?thing ORDER BY DESC(?count) ?thing LIMIT {wanted.limit or 10}",
+            f"GROUP BY ?thing ORDER BY {order}(?count) ?thing LIMIT {most}",
         )
     return _whole("DISTINCT ?thing", body, f"ORDER BY ?thing LIMIT {_MOST}")
 
@@ -113,14 +119,16 @@ def _whole(selected: str, body: str, tail: str) -> str:
 
 
 def _is_known(condition: Condition, facts: Facts) -> bool:
-    special = (BENEFIT, HARM, RATING, YEAR, "diet")
-    return condition.property in special or condition.property in facts.schema.properties
+    special = condition.property in (BENEFIT, HARM, RATING, YEAR, "diet")
+    special = special or condition.property.startswith(OF)
+    return special or condition.property in facts.schema.properties
 
 
 def _classes(frame: Frame, facts: Facts) -> str:
     """Return the pattern of the classes asked for, those below them with them."""
     asked = [c for c in frame.wanted.classes if c in facts.schema.parents]
-    if not asked and (any(c.property == "regulatoryStatus" for c in frame.conditions)):
+    listed = any(c.property in ("regulatoryStatus", YEAR) for c in frame.conditions)
+    if listed and set(asked) <= {"Food"}:
         return ""
     if any(c.property == "hasFoodGroup" for c in frame.conditions) and not asked:
         asked = ["Food"]
@@ -155,7 +163,21 @@ def _pattern(number: int, condition: Condition, facts: Facts) -> str:
     below = [low for iri in condition.value.split("|") for low in facts.below(iri)]
     values = " ".join(map(_node, dict.fromkeys(below)))
     pattern = f"VALUES {value} {{ {values} }} ?thing {_path(name)} {value} ."
-    return f"FILTER NOT EXISTS {{ {pattern} }}" if condition.operator == "is_not" else pattern
+    if condition.operator == "is_not":
+        return f"FILTER NOT EXISTS {{ {pattern} }}"
+    return pattern + _most_asserted(number, values) * (name == "hasNature")
+
+
+def _most_asserted(number: int, values: str) -> str:
+    """Return the filter that no other nature of a thing is asserted with more confidence."""
+    own, other = f"?v{number}", f"?other{number}"
+    return (
+        f" ?claim{number} {_curie(RDF.reifies)} <<( ?thing shiyi:hasNature {own} )>> ; "
+        f"shiyi:confidence ?sure{number} . FILTER NOT EXISTS {{ "
+        f"?against{number} {_curie(RDF.reifies)} <<( ?thing shiyi:hasNature {other} )>> ; "
+        f"shiyi:confidence ?surer{number} . FILTER({other} NOT IN ({', '.join(values.split())}) "
+        f"&& ?surer{number} > ?sure{number}) }}"
+    )
 
 
 def _year(condition: Condition) -> str:
@@ -186,7 +208,9 @@ def _of_dishes(frame: Frame) -> str:
 
 
 def _path(name: str) -> str:
-    """Return a property path of the vocabulary's terms."""
+    """Return a property path of the vocabulary's terms; of a kind, it may lead nowhere."""
+    if name.startswith(OF):
+        return "(shiyi:usesPart|shiyi:hasFoodGroup|shiyi:regulatoryStatus)?"
     steps = _PATHS.get(name, name).split("|")
     return "|".join(
         f"^shiyi:{step[1:]}" if step.startswith("^") else f"shiyi:{step}" for step in steps
@@ -204,10 +228,12 @@ def _curie(term: NamedNode) -> str:
 def _bearing(thing: str, condition: Condition, facts: Facts) -> Iterator[Fact]:
     """Yield the claims of a thing that meet a condition, or what it is instead."""
     if condition.operator == "is_not":
-        yield from facts.of(thing, NamedNode(VOCAB + condition.property))[:1]
+        if condition.property in facts.schema.properties:
+            yield from facts.of(thing, NamedNode(VOCAB + condition.property))[:1]
         return
     name = "regulatoryStatus" if condition.property == YEAR else condition.property
-    predicates = [NamedNode(VOCAB + each) for each in _JOINED.get(name, (name,))]
+    known = _OF_KIND if name.startswith(OF) else _JOINED.get(name, (name,))
+    predicates = [NamedNode(VOCAB + each) for each in known]
     values = {low for iri in condition.value.split("|") for low in facts.below(iri)}
     for fact in (*facts.of(thing, *predicates), *facts.into(thing, *predicates)):
         if condition.property == YEAR or not condition.value or fact.other(thing) in values:

@@ -4,7 +4,7 @@ The words for conditions stand in ``cues/conditions.tsv``; a cue names a propert
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Final
@@ -43,12 +43,90 @@ def _patterns() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
 def conditions_in(text: QuestionText, frame: Frame, facts: Facts) -> tuple[Condition, ...]:
     """Return the conditions that a question sets for the things of a list."""
     exchanged = frame.has_cue("what-about-zh", "what-about-en")
-    if frame.ask not in _LISTING and frame.probability("list") < _LEAST and not exchanged:
-        return ()
-    values = dict(_values(text, frame))
-    spans = list(values)
+    values = list(_values(text, frame))
+    found = (*_united(text, values), *_years(text))
+    if not frame.has_cue("narrows"):
+        asked = frame.ask in _LISTING or frame.probability("list") >= _LEAST
+        if not (asked or exchanged or _is_list_of(text, frame, found)):
+            return ()
+    spans = [span for span, _ in values]
     beside = _beside(text, frame, facts, [f for f in frame.focus if not _is_value(f, spans)])
-    return tuple(dict.fromkeys((*values.values(), *_years(text), *beside)))
+    return tuple(dict.fromkeys((*found, *beside)))
+
+
+def is_list(text: QuestionText, frame: Frame) -> bool:
+    """Return whether things are sought by what they are, however the question was read."""
+    return _is_list_of(text, frame, frame.conditions)
+
+
+def _is_list_of(text: QuestionText, frame: Frame, conditions: Sequence[Condition]) -> bool:
+    values = [f.iri for f in beside_values(text, frame) if f.role in _NAMED and f.iri]
+    things = any("/status-" not in iri for iri in values)
+    typed = [c for c in conditions if is_typed(c)]
+    if things or len(typed) < len(conditions):
+        return False
+    ranked = bool(frame.wanted.measure) and "hasMeridianTropism" in frame.wanted.relations
+    listed = cues("conditions")["listed"].search(text.aligned) is not None
+    return ranked or len(typed) > 1 or (listed and bool(typed))
+
+
+def is_typed(condition: Condition) -> bool:
+    """Return whether a condition is of what things are, and not of what they do to somebody."""
+    return condition.property in _TYPED or condition.property.startswith(OF)
+
+
+_TYPED: Final = frozenset({
+    "hasNature", "hasFlavour", "hasMeridianTropism", "hasToxicity", "regulatoryStatus",
+    "hasFoodGroup", YEAR,
+})  # fmt: skip
+_NAMED: Final = frozenset({
+    "asked_about", "eaten", "supplement", "complaint", "condition", "medicine", "aim", "allergy",
+})  # fmt: skip
+OF: Final = "of-"  # begins the name of a kind: by part used, group of foods, list or name
+_EITHER: Final = frozenset({"hasNature", "hasToxicity", "regulatoryStatus"})  # has one value
+
+
+def _united(
+    text: QuestionText, values: Sequence[tuple[tuple[int, int], Condition]]
+) -> Iterator[Condition]:
+    """Yield conditions; values of a property are any of them where it has one, or with "or".
+
+    What two clauses that ask set stays apart: 性寒的几个？性热的几个？ are two lists.
+    """
+    found: dict[tuple[str, str, int], list[str]] = {}
+    either = cues("conditions")["or"].search(text.aligned) is not None
+    asking = len(_listed_clauses(text)) > 1
+    for number, ((start, _), each) in enumerate(values):
+        joined = each.property in _EITHER or (either and each.operator == "is")
+        place = text.clause_at(start)[0] if asking else -1
+        key = each.property, each.operator, place if joined else -2 - number
+        found.setdefault(key, []).append(each.value)
+    for (name, operator, _), iris in found.items():
+        parts = dict.fromkeys(iri for value in iris for iri in value.split("|"))
+        yield Condition(name, "is_not" if operator == "is_not" else "is", "|".join(parts))
+
+
+def _listed_clauses(text: QuestionText) -> list[tuple[int, int]]:
+    listed = cues("conditions")["listed"]
+    return [(a, b) for a, b in text.clauses if listed.search(text.aligned[a:b])]
+
+
+def beside_values(text: QuestionText, frame: Frame) -> tuple[Focus, ...]:
+    """Return what a question names beside the values of its conditions."""
+    spans = [span for span, _ in _values(text, frame)]
+    return tuple(f for f in frame.focus if not _is_value(f, spans))
+
+
+def unread_exclusions(text: QuestionText, frame: Frame) -> Iterator[Focus]:
+    """Yield what a list is to leave out, where its words name no condition that is known."""
+    known = [(f.start, f.end) for f in frame.focus]
+    known += [h.span() for _, _, pattern in _patterns() for h in pattern.finditer(text.aligned)]
+    for hit in cues("conditions")["left-out"].finditer(text.aligned):
+        group = next(name for name, words in hit.groupdict().items() if words)
+        start, end = hit.span(group)
+        if not any(start < b and a < end for a, b in known):
+            words = text.raw[start:end]
+            yield Focus(words, start, end, "", words, "topic")
 
 
 def _is_value(focus: Focus, spans: Iterable[tuple[int, int]]) -> bool:
@@ -80,15 +158,14 @@ def _values(text: QuestionText, frame: Frame) -> Iterator[tuple[tuple[int, int],
     for name, values, pattern in _patterns():
         if name == "class":
             continue
-        hit = next((h for h in pattern.finditer(text.aligned) if not _within(h, named)), None)
-        if hit is None or any(s <= hit.start() and hit.end() <= e for s, e in taken):
-            continue
-        taken.append(hit.span())
-        operator: Operator = "is_not" if _denied(text, hit.start()) else "is"
-        if name == "group":
-            name = "hasFoodGroup"
-        iris = [v if name == RATING else ID + v for v in values]
-        yield hit.span(), Condition(name, operator, "|".join(iris))
+        for hit in pattern.finditer(text.aligned):
+            if _within(hit, named) or any(s <= hit.start() and hit.end() <= e for s, e in taken):
+                continue
+            taken.append(hit.span())
+            operator: Operator = "is_not" if _denied(text, hit.start()) else "is"
+            iris = [v if name == RATING else ID + v for v in values]
+            known = "hasFoodGroup" if name == "group" else name
+            yield hit.span(), Condition(known, operator, "|".join(iris))
 
 
 def _within(hit: re.Match[str], spans: list[tuple[int, int]]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
-from shiyi.answering.understanding.conditions import HARM
+from shiyi.answering.understanding.conditions import BENEFIT, HARM
 from shiyi.answering.understanding.frame import (
     REPEATED,
     SHORT,
@@ -91,6 +91,8 @@ def _of_whole_turn(
         return frame
     if frame.is_repeated:
         return _repeated(frame, before, offers, facts)
+    if (narrowed := _narrowed(frame, before, asked)) is not None:
+        return narrowed
     urgent = before.signs or "emergency" in (before.alarm, before.ask)
     if frame.has_cue("not-happened") and urgent and before.alarm != "self_harm":
         return _stood_down(frame, before, facts)
@@ -152,6 +154,22 @@ def _adds_nothing(frame: Frame, whole: Frame, before: Frame) -> bool:
         and not (own or other)
         and {f.iri for f in whole.focus} <= {f.iri for f in before.focus}
     )
+
+
+def _narrowed(frame: Frame, before: Frame, asked: AskType) -> Frame | None:
+    """Return the list of before with further conditions: 其中归肾经的, "only those for kids"."""
+    named = any(f.role in _THINGS and f.iri for f in frame.focus)
+    if asked != "list" or not frame.has_cue("narrows") or named or not before.conditions:
+        return None
+    states = [s.iri for s in frame.patient.states if s.iri]
+    suits = (Condition(HARM, "is_not", iri) for iri in states)
+    found = [c for c in frame.conditions if c.property not in (BENEFIT, HARM)]
+    if not (found or states):
+        return None
+    conditions = tuple(dict.fromkeys((*before.conditions, *found, *suits)))
+    unread = tuple(f for f in frame.focus if not f.iri)
+    body = replace(before, text=frame.text, language=frame.language, asks=(Ask("list", 1.0),))
+    return replace(body, conditions=conditions, focus=(*before.focus, *unread), second=())
 
 
 def _repeated(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:

@@ -11,9 +11,10 @@ from shiyi.answering.understanding.conditions import outside_names
 from shiyi.answering.understanding.reader.alarms import is_alarm
 from shiyi.linking.disambiguation import read_lines
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import QuestionText, fold, is_cjk
+from shiyi.linking.normalization import QuestionText, fold, has_cjk, is_cjk
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, resource
+from shiyi.ontology.frequencies import frequency, is_ordinary, is_word
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
 from shiyi.ontology.terms import SHIYI
 
@@ -33,7 +34,49 @@ def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple
     expanded = expand_collective(expand_lists(whole, question, linker.link), question, linker.link)
     described = add_described_signs(expanded, question, facts)
     read = read_measured_values(described, question, facts)
-    return tuple(_as_medicine(m, facts) if m.iri else m for m in read)
+    named = [m for m in read if m.iri and not _is_homograph(m, question, facts)]
+    found = [*named, *(m for m in read if not m.iri and _is_thing(m, question, named))]
+    found.sort(key=lambda m: (m.start, m.end))
+    return tuple(_as_medicine(m, facts) if m.iri else m for m in found)
+
+
+def _is_homograph(mention: Mention, question: QuestionText, facts: Facts) -> bool:
+    """Return whether an ordinary word is no name where it stands: "cheers mate", tire, 将军."""
+    word = fold(mention.text)
+    if not is_word(word, _HOMOGRAPH) or not facts.is_a(mention.iri, SHIYI.DSIngredient, SHIYI.Herb):
+        return False
+    if facts.is_a(mention.iri, SHIYI.ChemicalEntity) or mention.text.isupper():
+        return False
+    return not _is_taken_place(mention, question) and fold(question.raw).strip("?？ ") != word
+
+
+def _is_thing(mention: Mention, question: QuestionText, named: Sequence[Mention]) -> bool:
+    """Return whether words that nothing known is named by stand for a thing that is asked about.
+
+    Ordinary words do where something is eaten or taken (the commonest never), others also where
+    nothing else is named; numbers, and words formed like a verb or an adverb, never do.
+    """
+    word = fold(mention.text)
+    if _CUES["no-thing"].search(word):
+        return False
+    ordinary = is_ordinary(word)
+    if ordinary and not has_cjk(word) and any(frequency(w) >= _COMMONEST for w in word.split()):
+        return False
+    if _is_taken_place(mention, question):
+        return True
+    alone = question.aligned[: mention.start].strip() + question.aligned[mention.end :].strip()
+    return not alone.strip("?？吗呢") or not (ordinary or named)
+
+
+def _is_taken_place(mention: Mention, question: QuestionText) -> bool:
+    """Return whether a word stands where something is named that is eaten, taken or asked about."""
+    start, _ = question.clause_at(mention.start)
+    before, after = question.aligned[start : mention.start], question.aligned[mention.end :]
+    first = not before.strip() or _CUES["asks-thing"].search(before) is not None
+    return bool(_CUES["takes-thing"].search(before) or (first and _CUES["thing-is"].match(after)))
+
+
+_HOMOGRAPH, _COMMONEST = 3.9, 4.9  # on the Zipf scale
 
 
 def _nutrient(mention: Mention, linker: Linker, facts: Facts) -> Mention:

@@ -1,17 +1,20 @@
 """A question read once into its frame; everything after this reads the frame alone."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Final
+from typing import Final, Literal
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
 from shiyi.answering.understanding import attribution
 from shiyi.answering.understanding.conditions import (
     asked_kinds,
     asked_predicates,
+    beside_values,
     conditions_in,
+    is_list,
+    unread_exclusions,
     with_classes,
 )
 from shiyi.answering.understanding.frame import (
@@ -138,7 +141,14 @@ def read_question(
         topics=topics_in(text),
         second=second,
     )
-    return replace(whole, conditions=conditions_in(text, whole, facts)), mentions
+    whole = replace(whole, conditions=conditions_in(text, whole, facts))
+    if whole.ask != "meaning" and is_list(text, whole):
+        whole = _with_first(whole, "list")
+    if whole.ask == "list" and whole.conditions:
+        left = beside_values(text, whole)
+        named = tuple(f for f in whole.focus if f.iri or f in left)
+        whole = replace(whole, focus=(*named, *unread_exclusions(text, whole)))
+    return whole, mentions
 
 
 def _spans(mentions: Iterable[Mention], facts: Facts) -> Iterator[Span]:
@@ -169,7 +179,8 @@ def _asking_clauses(text: QuestionText) -> int:
 def _with_first(frame: Frame, ask: AskType) -> Frame:
     """Return a frame whose first ask is another, with the probability of the first."""
     others = tuple(each for each in frame.asks[1:] if each.type != ask)
-    return replace(frame, asks=(Ask(ask, frame.confidence), *others), polarity="positive")
+    sure = max(frame.confidence, _SECOND) if ask == "list" else frame.confidence
+    return replace(frame, asks=(Ask(ask, sure), *others), polarity="positive")
 
 
 def _focus(
@@ -310,10 +321,16 @@ def _wanted(
         form=tuple(dict.fromkeys((*forms, *methods))),
         season=tuple(dict.fromkeys(m.iri for m in linked if facts.is_a(m.iri, SHIYI.Season))),
         relations=tuple(sorted(relations)),
-        measure="count" if "count" in shown else "most" if "most" in shown else "",
+        measure=_measure(shown),
         ordinal=-1 if "last-one" in shown else place,
         cues=shown,
     )
+
+
+def _measure(shown: Collection[str]) -> Literal["", "count", "most"]:
+    if "count" in shown:
+        return "count"
+    return "most" if "most" in shown or "least" in shown else ""
 
 
 def _is_long_term(text: QuestionText, linked: Sequence[Mention], facts: Facts) -> bool:
