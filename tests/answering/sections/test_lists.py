@@ -65,3 +65,17 @@ def test_a_sign_told_in_a_sentence_is_not_read_as_an_emergency(
     assert not any(w.severity == "emergency" for w in answer.warnings)
     assert any(m.iri.endswith("symptom-constipation") for m in answer.linked)
     assert answer.paths
+
+
+@from_table
+def test_a_list_meets_every_condition_that_its_words_set(
+    runtime: Runtime, question: str, conditions: set[str], named: set[str], absent: set[str]
+) -> None:
+    found = {
+        f"{c.property} {c.operator} {c.value.split('|')[0].rpartition('/')[2]}".rstrip()
+        for c in read(runtime, question).frame.conditions
+    }
+    assert found == conditions
+    text = ask(runtime, question).text
+    assert {each for each in named if each not in text} == set()
+    assert {each for each in absent if each in text} == set()

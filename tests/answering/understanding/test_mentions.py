@@ -159,3 +159,12 @@ def test_the_state_of_another_holds_for_them_and_for_nobody_else(
     answer = converse(runtime, turns[-1], after_history(runtime, turns[:-1])).answer
     assert (message in answer.text) is so
     assert not answer.abstained
+
+
+@from_table
+def test_ordinary_words_are_no_things(
+    runtime: Runtime, question: str, named: set[str], unknown: set[str]
+) -> None:
+    found = read(runtime, question)
+    assert {f.iri.rpartition("/")[2] for f in found.frame.focus if f.iri} >= named
+    assert {*found.unknown} == unknown

@@ -298,8 +298,9 @@ def _conditions(context: AnswerContext, conditions: Iterable[Condition]) -> str:
     """State the conditions of a list in a few words."""
     verbalizer, frame = context.verbalizer, context.parsed.frame
     found = [_condition(context, each) for each in conditions]
-    found += [verbalizer.class_name(c) for c in frame.wanted.classes[:1]]
-    found += [verbalizer.name(iri) for iri in frame.wanted.form[:1]]
+    listed = any(each.property in ("regulatoryStatus", YEAR) for each in frame.conditions)
+    classes = [c for c in frame.wanted.classes[:1] if not (listed and c == "Food")]
+    found += [*map(verbalizer.class_name, classes), *map(verbalizer.name, frame.wanted.form[:1])]
     return verbalizer.join(dict.fromkeys(filter(None, found))) or verbalizer.verbalize("l_any")
 
 

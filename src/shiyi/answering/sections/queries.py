@@ -4,7 +4,7 @@ Only terms of the vocabulary, IRIs that parse and whole numbers come into a quer
 may have come from a client.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from shiyi.answering.understanding.conditions import BENEFIT, HARM, MEETS, OF, R
 from shiyi.answering.understanding.frame import Condition, Frame
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import Literal, NamedNode, local_name, text
-from shiyi.ontology.terms import PREFIXES, RDF
+from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.sparql.store.port import QuadStore
 
 _MOST: Final = 500  # things of one list
@@ -165,19 +165,22 @@ def _pattern(number: int, condition: Condition, facts: Facts) -> str:
     pattern = f"VALUES {value} {{ {values} }} ?thing {_path(name)} {value} ."
     if condition.operator == "is_not":
         return f"FILTER NOT EXISTS {{ {pattern} }}"
-    return pattern + _most_asserted(number, values) * (name == "hasNature")
+    return pattern + (_less_asserted(below, facts) if name == "hasNature" else "")
 
 
-def _most_asserted(number: int, values: str) -> str:
-    """Return the filter that no other nature of a thing is asserted with more confidence."""
-    own, other = f"?v{number}", f"?other{number}"
-    return (
-        f" ?claim{number} {_curie(RDF.reifies)} <<( ?thing shiyi:hasNature {own} )>> ; "
-        f"shiyi:confidence ?sure{number} . FILTER NOT EXISTS {{ "
-        f"?against{number} {_curie(RDF.reifies)} <<( ?thing shiyi:hasNature {other} )>> ; "
-        f"shiyi:confidence ?surer{number} . FILTER({other} NOT IN ({', '.join(values.split())}) "
-        f"&& ?surer{number} > ?sure{number}) }}"
-    )
+def _less_asserted(values: Collection[str], facts: Facts) -> str:
+    """Return the filter of things that more is asserted another nature of than these."""
+    natures = [(thing, facts.of(thing, SHIYI.hasNature)) for thing in _having(values, facts)]
+    less = [
+        thing
+        for thing, found in natures
+        if max(found, key=lambda f: (f.confidence, f.object in values)).object not in values
+    ]
+    return f" FILTER(?thing NOT IN ({', '.join(map(_node, sorted(less)))}))" if less else ""
+
+
+def _having(values: Iterable[str], facts: Facts) -> set[str]:
+    return {f.subject for value in values for f in facts.into(value, SHIYI.hasNature)}
 
 
 def _year(condition: Condition) -> str:

@@ -60,9 +60,10 @@ def is_list(text: QuestionText, frame: Frame) -> bool:
 
 
 def _is_list_of(text: QuestionText, frame: Frame, conditions: Sequence[Condition]) -> bool:
-    values = [f.iri for f in beside_values(text, frame) if f.role in _NAMED and f.iri]
-    things = any("/status-" not in iri for iri in values)
     typed = [c for c in conditions if is_typed(c)]
+    focus = beside_values(text, frame) if len(typed) > 1 else frame.focus
+    values = [f.iri for f in focus if f.role in _NAMED and f.iri]
+    things = any("/status-" not in iri for iri in values)
     if things or len(typed) < len(conditions):
         return False
     ranked = bool(frame.wanted.measure) and "hasMeridianTropism" in frame.wanted.relations
@@ -159,13 +160,19 @@ def _values(text: QuestionText, frame: Frame) -> Iterator[tuple[tuple[int, int],
         if name == "class":
             continue
         for hit in pattern.finditer(text.aligned):
-            if _within(hit, named) or any(s <= hit.start() and hit.end() <= e for s, e in taken):
+            within = _within(hit, named) and not (hit.span() in named and _is_plural(name, hit))
+            if within or any(s <= hit.start() and hit.end() <= e for s, e in taken):
                 continue
             taken.append(hit.span())
             operator: Operator = "is_not" if _denied(text, hit.start()) else "is"
             iris = [v if name == RATING else ID + v for v in values]
             known = "hasFoodGroup" if name == "group" else name
             yield hit.span(), Condition(known, operator, "|".join(iris))
+
+
+def _is_plural(name: str, hit: re.Match[str]) -> bool:
+    """Return whether a word for a kind is no single thing's name: "mushrooms" are fungi."""
+    return name.startswith(OF) and hit[0].endswith("s")
 
 
 def _within(hit: re.Match[str], spans: list[tuple[int, int]]) -> bool:

@@ -91,7 +91,7 @@ def _of_whole_turn(
         return frame
     if frame.is_repeated:
         return _repeated(frame, before, offers, facts)
-    if (narrowed := _narrowed(frame, before, asked)) is not None:
+    if (narrowed := _narrowed_list(frame, before, asked)) is not None:
         return narrowed
     urgent = before.signs or "emergency" in (before.alarm, before.ask)
     if frame.has_cue("not-happened") and urgent and before.alarm != "self_harm":
@@ -156,7 +156,7 @@ def _adds_nothing(frame: Frame, whole: Frame, before: Frame) -> bool:
     )
 
 
-def _narrowed(frame: Frame, before: Frame, asked: AskType) -> Frame | None:
+def _narrowed_list(frame: Frame, before: Frame, asked: AskType) -> Frame | None:
     """Return the list of before with further conditions: 其中归肾经的, "only those for kids"."""
     named = any(f.role in _THINGS and f.iri for f in frame.focus)
     if asked != "list" or not frame.has_cue("narrows") or named or not before.conditions:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from shiyi.linking.candidates import LONG, distance
+from shiyi.linking.candidates import LONG
 from shiyi.linking.dictionary import inflections
 from shiyi.linking.disambiguation import GENERIC, read_lines
-from shiyi.linking.normalization import fold, normalise
+from shiyi.linking.normalization import distance, fold, normalise
 from shiyi.linking.umls.index import FORGIVEN, WORD, FoundName, UmlsNames, words_of
 from shiyi.linking.umls.semantic_types import accepts
 
