@@ -348,7 +348,7 @@ SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
 # kinds of what is taken: never guessed at by the meaning of ordinary words
 _TAKEN = frozenset({
     "MFHSubstance", "Food", "Herb", "Dish", "Formula", "DSIngredient", "Drug", "Organism",
-    "FoodGroup", "ChemicalEntity", "Efficacy", "Therapy",
+    "FoodGroup", "ChemicalEntity", "Efficacy", "Therapy", "CausalFactor",
 })  # fmt: skip
 _SURE = 3.5  # of a word in Latin script that is taken for no misspelling
 _SOUND = 0.9  # the score of a homophone, Shiyi's

@@ -11,7 +11,15 @@ from shiyi.answering.recommendation.cautions import against, precedence
 from shiyi.answering.retrieval.passages import PASSAGE
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.sections.queries import Listing, run_list
-from shiyi.answering.understanding.conditions import BENEFIT, HARM, MEETS, OF, RATING, YEAR
+from shiyi.answering.understanding.conditions import (
+    BENEFIT,
+    HARM,
+    MEETS,
+    OF,
+    RATING,
+    YEAR,
+    is_typed,
+)
 from shiyi.answering.understanding.frame import Condition
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, red_flags
 from shiyi.answering.wording.verbalization import closed, rating_text, verbalize
@@ -263,8 +271,9 @@ def _write_list(
         return
     ranked = bool(listing.counts)
     shown = listing.things if ranked else _foods_first(context, listing)
-    brief = not ranked and (frame.has_cue("all") or len(shown) > _MOST_SHOWN)
-    shown = tuple(shown)[: frame.wanted.limit or _MOST_NAMED]
+    typed = not ranked and all(map(is_typed, conditions))
+    brief = typed and (frame.has_cue("all") or len(shown) > _MOST_SHOWN)
+    shown = tuple(shown)[: frame.wanted.limit or (_MOST_NAMED if typed else _MOST_SHOWN)]
     numbers = dict(zip(listing.things, listing.counts, strict=True)) if ranked else {}
     key = "l_ranked" if ranked else "l_count" if frame.wanted.measure == "count" else "l_found"
     before, _, after = verbalizer.verbalize(key, items="\0", **values).partition("\0")
