@@ -184,7 +184,10 @@ class NearNames:
         )
 
     def spelt(self, text: str) -> tuple[tuple[str, float], ...]:
-        """Return the forms within one letter of ``text`` (two from 12 letters on), and how near."""
+        """Return the forms within one letter of ``text``, and how near; within two of a long word.
+
+        From 12 letters on a word is long, from 7 on one that is not ordinary and begins alike.
+        """
         if len(text) < MIN_SPELT or has_cjk(text):
             return ()
         found = []
@@ -550,12 +553,9 @@ class Guesser:
 
     def _likely(self, text: str, place: int) -> bool:
         """Return whether a text may mean this label at all, whatever their cosine."""
-        index = self._dictionary.index
-        label = index.labels[place]
-        kind = index.concepts[label.concept].kind
-        if kind in NEVER_GUESSED or (kind in _TAKEN):
-            return False
-        return _related(text, label.text)
+        label = self._dictionary.index.labels[place]
+        kind = self._dictionary.index.concepts[label.concept].kind
+        return not (kind in NEVER_GUESSED or kind in _TAKEN) and _related(text, label.text)
 
 
 def _windows(text: str, whole: Span) -> Iterator[Span]:

@@ -45,8 +45,8 @@ def _is_homograph(mention: Mention, question: QuestionText, facts: Facts) -> boo
     word = fold(mention.text)
     if not is_word(word, _HOMOGRAPH) or not facts.is_a(mention.iri, SHIYI.DSIngredient, SHIYI.Herb):
         return False
-    if facts.is_a(mention.iri, SHIYI.ChemicalEntity) or mention.text.isupper():
-        return False
+    if word in (fold(mention.label_en), mention.label_zh) or mention.text.isupper():
+        return False  # by its first name: iron
     return not _is_taken_place(mention, question) and fold(question.raw).strip("?？ ") != word
 
 
