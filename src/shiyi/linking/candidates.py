@@ -193,9 +193,8 @@ class NearNames:
         found = []
         for form, _ in self.similar(text, 20):
             shorter = min(len(form), len(text))
-            rare = shorter >= MIN_RARE and text.isalpha() and not is_word(text)
-            rare = rare and _begun(text, form) >= _BEGUN
-            allowed = 2 if rare or shorter >= LONG else 1
+            rare = text.isalpha() and not is_word(text) and _begun(text, form) >= _BEGUN
+            allowed = 2 if shorter >= (MIN_RARE if rare else LONG) else 1
             if shorter < MIN_CHANGED and len(text) >= len(form) and sorted(text) != sorted(form):
                 continue
             if shorter >= MIN_SPELT and (errors := distance(text, form, allowed)) <= allowed:
