@@ -111,7 +111,7 @@ def is_content(text: str) -> bool:
 
 MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
-MIN_RARE, _BEGUN = 7, 2  # letters of a word that is no ordinary one, the first of them right
+MIN_RARE, _BEGUN = 7, 2  # letters of what is no ordinary word, the first of them right
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
 _COMPARED = 200  # forms with common grams that a mistyped name is compared with
 _SHORT_PINYIN = 5  # letters; from shorter ones too many names are one error away
@@ -184,16 +184,17 @@ class NearNames:
         )
 
     def spelt(self, text: str) -> tuple[tuple[str, float], ...]:
-        """Return the forms within one letter of ``text``, and how near; within two of a long word.
+        """Return the forms within one letter of ``text`` (two from 12 letters on), and how near.
 
-        From 12 letters on a word is long, from 7 on one that is not ordinary and begins alike.
+        Two errors apart are forgiven from 7 letters on in what is no ordinary word.
         """
         if len(text) < MIN_SPELT or has_cjk(text):
             return ()
         found = []
         for form, _ in self.similar(text, 20):
             shorter = min(len(form), len(text))
-            rare = text.isalpha() and not is_word(text) and _begun(text, form) >= _BEGUN
+            same, behind = _begun(text, form), _begun(text[::-1], form[::-1])
+            rare = same >= _BEGUN and 0 < behind < len(form) - 2 - same and not is_word(text)
             allowed = 2 if shorter >= (MIN_RARE if rare else LONG) else 1
             if shorter < MIN_CHANGED and len(text) >= len(form) and sorted(text) != sorted(form):
                 continue
@@ -352,8 +353,7 @@ _TAKEN = frozenset({
     "MFHSubstance", "Food", "Herb", "Dish", "Formula", "DSIngredient", "Drug", "Organism",
     "FoodGroup", "ChemicalEntity", "Efficacy", "Therapy", "CausalFactor",
 })  # fmt: skip
-_SURE = 3.5  # of a word in Latin script that is taken for no misspelling
-_SOUND = 0.9  # the score of a homophone, Shiyi's
+_SURE, _SOUND = 3.5, 0.9  # frequency of what is no misspelling; score of a homophone (Shiyi's)
 _ZH_WINDOW = 6  # characters
 _EN_WINDOW = 5  # words, after QuickUMLS
 _CLAUSE = 12  # characters of a Chinese clause that may be one mention
