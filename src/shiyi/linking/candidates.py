@@ -521,7 +521,7 @@ class Guesser:
     def _refused(self, window: str) -> bool:
         """Return whether the context refused this name, or it needs a context."""
         bare = window in AMBIGUOUS or window in BODIES or _DENIED.search(window) is not None
-        return bare or is_word(window) or bool(self._dictionary.senses(window))
+        return bare or bool(self._dictionary.senses(window))
 
     def _wholes(self, text: str, left: Iterable[Span]) -> dict[Span, set[int]]:
         """Return the concepts each phrase in Latin script is near to: red cedar is no red bean."""

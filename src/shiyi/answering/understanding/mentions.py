@@ -35,7 +35,8 @@ def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple
     described = add_described_signs(expanded, question, facts)
     read = read_measured_values(described, question, facts)
     named = [m for m in read if m.iri and not _is_homograph(m, question, facts)]
-    found = [*named, *(m for m in read if not m.iri and _is_thing(m, question, named))]
+    things = [m for m in named if not facts.is_a(m.iri, SHIYI.Season, SHIYI.Population)]
+    found = [*named, *(m for m in read if not m.iri and _is_thing(m, question, things))]
     found.sort(key=lambda m: (m.start, m.end))
     return tuple(_as_medicine(m, facts) if m.iri else m for m in found)
 
@@ -62,7 +63,9 @@ def _is_thing(mention: Mention, question: QuestionText, named: Sequence[Mention]
     ordinary = is_ordinary(word)
     if ordinary and not has_cjk(word) and any(frequency(w) >= _COMMONEST for w in word.split()):
         return False
-    if _is_taken_place(mention, question):
+    if _is_taken_place(mention, question) or _CUES["goal-before"].match(
+        question.aligned[mention.end :]
+    ):
         return True
     alone = question.aligned[: mention.start].strip() + question.aligned[mention.end :].strip()
     return not alone.strip("?？吗呢") or not (ordinary or named)

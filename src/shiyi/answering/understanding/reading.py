@@ -142,13 +142,18 @@ def read_question(
         second=second,
     )
     whole = replace(whole, conditions=conditions_in(text, whole, facts))
-    if whole.ask != "meaning" and is_list(text, whole):
+    of_catalogue = all(c.property == "regulatoryStatus" for c in whole.conditions)
+    of_rule = whole.ask == "meaning" or (whole.ask in _OF_RULES and of_catalogue)
+    if not of_rule and is_list(text, whole):
         whole = _with_first(whole, "list")
     if whole.ask == "list" and whole.conditions:
         left = beside_values(text, whole)
         named = tuple(f for f in whole.focus if f.iri or f in left)
         whole = replace(whole, focus=(*named, *unread_exclusions(text, whole)))
     return whole, mentions
+
+
+_OF_RULES: Final = frozenset({"regulation", "why", "how", "dose", "evidence"})
 
 
 def _spans(mentions: Iterable[Mention], facts: Facts) -> Iterator[Span]:
