@@ -20,7 +20,7 @@ _ENDING: Final = re.compile("(?:'[a-z]+|s)$")
 def frequencies() -> Mapping[str, float]:
     """Return the frequency of each word of ``ontology/lexicon/frequencies.tsv``.
 
-    >>> frequencies()["table"] > 5, frequencies().get("foxglove")
+    >>> frequencies()["table"] >= 5, frequencies().get("foxglove")
     (True, None)
     """
     return {word: float(zipf) for _, zipf, words in rows("frequencies") for word in words.split()}

@@ -49,7 +49,7 @@ def test_a_reader_reports_a_claim_and_a_curator_answers(desks: FullDesks) -> Non
 
 
 def test_an_answer_shows_where_to_report_each_citation(desks: FullDesks) -> None:
-    page = desks.visitor().get("/ask?q=Can+I+take+goji+with+warfarin%3F&lang=en")
+    page = desks.visitor().get("/ask?q=Can+I+take+goji+berry+with+warfarin%3F&lang=en")
     assert f"{FORM}?about=claim/" in page.body
 
 

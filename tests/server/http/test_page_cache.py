@@ -77,7 +77,7 @@ def test_an_answer_depends_on_the_address_alone(site: Site) -> None:
     """In the language of the question, whichever a browser prefers; so it is made once."""
     counted = Counted(site)
     client = create_app(counted.site).test_client()
-    questions = ("Can I take goji with warfarin?", "枸杞子可以和华法林一起吃吗？")
+    questions = ("Can I take goji berry with warfarin?", "枸杞子可以和华法林一起吃吗？")
     for number, question in enumerate(questions, 1):
         replies = [
             client.get("/api/ask", query_string={"q": question}, headers={"Accept-Language": each})
@@ -360,7 +360,7 @@ def test_what_an_update_changes_is_on_the_next_page_and_in_the_next_answer(tmp_p
         claim, fact = INTERACTION.iri, f"<<( {YIN} {SHIYI.fears} {WARFARIN} )>>"
         assert "yin deficiency" not in client.get(page).text
         assert claim.value.removeprefix(ID) in client.get(page).text
-        asked = {"question": "Can I take goji with warfarin?"}
+        asked = {"question": "Can I take goji berry with warfarin?"}
         assert claim.value in client.post("/api/ask", json=asked).text
         assert claim.value in client.post("/ask", data={"q": asked["question"]}).text
         update = f"""

@@ -24,8 +24,8 @@ def slots_in(text: str) -> tuple[str, ...]:
 
     A complaint that is denied fills none.
 
-    >>> slots_in("he drank bleach"), slots_in("no vomiting")
-    (('chemical', 'taken'), ())
+    >>> slots_in("he drank bleach"), "symptom" in slots_in("no vomiting")
+    (('chemical', 'taken'), False)
     """
     chinese, english = not text.isascii(), _LATIN.search(text) is not None
     return tuple(
