@@ -1,8 +1,6 @@
-"""Lists: what to avoid, what meets the conditions of a question, what a method retrieved."""
+"""Lists: what to avoid, and what a method retrieved."""
 
-import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, COMPOSITION, MATERIAL, PROFILE, Fact
@@ -10,30 +8,17 @@ from shiyi.answering.methods.method import is_benefit, near
 from shiyi.answering.recommendation.cautions import against, precedence
 from shiyi.answering.retrieval.passages import PASSAGE
 from shiyi.answering.retrieval.paths import Retrieved
-from shiyi.answering.sections.queries import Listing, run_list
-from shiyi.answering.understanding.conditions import (
-    BENEFIT,
-    HARM,
-    MEETS,
-    OF,
-    RATING,
-    YEAR,
-    is_typed,
-)
-from shiyi.answering.understanding.frame import Condition
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, red_flags
-from shiyi.answering.wording.verbalization import closed, rating_text, verbalize
+from shiyi.answering.wording.verbalization import closed, verbalize
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
-from shiyi.sparql.store.port import QuadStore
 
 _WIDE: Final = frozenset(
     resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable", "animal")
 )
-_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_SHOWN = 5, 8, 12, 24
-_MOST_NAMED, _CITED = 150, 1  # of a list by name alone, and those of them with their sources
+_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING = 5, 8, 12
 
 
 def tell_avoided(context: AnswerContext) -> Contribution:
@@ -232,117 +217,6 @@ def _ends(context: AnswerContext, drug: str) -> list[Fact]:
     return [f for f in met if context.facts.is_a(f.other(drug), *MATERIAL)]
 
 
-def tell_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
-    """Write what meets the conditions of a question; nothing where it sets none.
-
-    Values that no thing has together (two natures that two clauses ask for) make a list each.
-    """
-    frame, part = context.parsed.frame, Contribution()
-    for conditions in _apart(frame.conditions):
-        listing = run_list(store, replace(frame, conditions=conditions), context.facts)
-        if listing is None:
-            return None
-        part.queries.append(listing.query)
-        _write_list(context, part, listing, conditions)
-    if any(c.property == "hasNutrient" for c in frame.conditions) and frame.has_cue("most"):
-        part.opening.add(context.verbalizer.verbalize("l_no_amount"))
-    if any(c.property in (HARM, MEETS) for c in frame.conditions):
-        part.section("h_caution").add(context.verbalizer.verbalize("s_avoid_rest"))
-    facts = [f for line in part.opening.lines for f in line.facts]
-    part.paths += [f.path(f.subject) for f in facts[:4] if not f.language]
-    return part
-
-
-def _apart(conditions: Sequence[Condition]) -> list[tuple[Condition, ...]]:
-    """Return the conditions of each list: one for each of several natures."""
-    several = [c for c in conditions if c.property == "hasNature" and c.operator == "is"]
-    others = [c for c in conditions if c not in several]
-    return [(each, *others) for each in reversed(several)] if several[1:] else [tuple(conditions)]
-
-
-def _write_list(
-    context: AnswerContext, part: Contribution, listing: Listing, conditions: Sequence[Condition]
-) -> None:
-    """Write the things of one list: few with their sources, many by name alone."""
-    verbalizer, frame = context.verbalizer, context.parsed.frame
-    values = {"conditions": _conditions(context, conditions), "n": str(len(listing.things))}
-    if not listing.things:
-        part.opening.add(verbalizer.verbalize("l_none", **values))
-        return
-    ranked = bool(listing.counts)
-    shown = listing.things if ranked else _foods_first(context, listing)
-    typed = not ranked and all(map(is_typed, conditions))
-    brief = typed and (frame.has_cue("all") or len(shown) > _MOST_SHOWN)
-    shown = tuple(shown)[: frame.wanted.limit or (_MOST_NAMED if typed else _MOST_SHOWN)]
-    numbers = dict(zip(listing.things, listing.counts, strict=True)) if ranked else {}
-    key = "l_ranked" if ranked else "l_count" if frame.wanted.measure == "count" else "l_found"
-    before, _, after = verbalizer.verbalize(key, items="\0", **values).partition("\0")
-    pieces = list[Piece]()
-    for n, thing in enumerate(shown):
-        name = verbalizer.name(thing)
-        if thing in numbers:
-            name = verbalizer.verbalize("l_item", x=name, n=str(numbers[thing]))
-        mark = verbalizer.verbalize("v_comma") if n else before
-        cited = not brief or n < _CITED
-        facts = listing.because(thing, conditions, context.facts) if cited else ()
-        pieces.append((mark + name, facts))
-    more = verbalizer.verbalize("l_more") if len(listing.things) > len(shown) else ""
-    part.opening.item(*pieces, (more + after + verbalizer.stop, ()))
-
-
-def _foods_first(context: AnswerContext, listing: Listing) -> list[str]:
-    """Order things: of harms the gravest, foods, then those of which most is recorded."""
-    facts = context.facts
-    harms = [c for c in context.parsed.frame.conditions if c.property == HARM]
-
-    def place(iri: str) -> tuple[object, ...]:
-        mild = [f.predicate not in _GRAVE for f in listing.because(iri, harms, facts)]
-        known = len(facts.by_subject.get(iri, ())) + len(facts.by_object.get(iri, ()))
-        return mild, not facts.is_a(iri, SHIYI.Food), -known, iri
-
-    return sorted(listing.things, key=place)
-
-
-def _conditions(context: AnswerContext, conditions: Iterable[Condition]) -> str:
-    """State the conditions of a list in a few words."""
-    verbalizer, frame = context.verbalizer, context.parsed.frame
-    found = [_condition(context, each) for each in conditions]
-    listed = any(each.property in ("regulatoryStatus", YEAR) for each in frame.conditions)
-    classes = [c for c in frame.wanted.classes[:1] if not (listed and c == "Food")]
-    found += [*map(verbalizer.class_name, classes), *map(verbalizer.name, frame.wanted.form[:1])]
-    return verbalizer.join(dict.fromkeys(filter(None, found))) or verbalizer.verbalize("l_any")
-
-
-_GRAVE: Final = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
-_SAID: Final = {
-    BENEFIT: "l_benefit", HARM: "l_harm", MEETS: "l_meets", "hasIngredient": "l_with",
-    "opposes": "l_opposes", "diet": "l_diet", "hasNutrient": "l_with",
-    "isEffectiveFor": "l_effective",
-}  # fmt: skip
-
-
-def _condition(context: AnswerContext, condition: Condition) -> str:
-    verbalizer, values = context.verbalizer, condition.value.split("|")
-    if condition.property == YEAR:
-        return verbalizer.verbalize(f"l_year_{condition.operator}", y=condition.value)
-    if condition.property == RATING:
-        text = verbalizer.join((rating_text(verbalizer.language, v) for v in values), "or")
-        return verbalizer.verbalize("l_rating", x=text)
-    plain = [v for v in values if not _DEGREE.search(v)] or values
-    name = verbalizer.join(map(verbalizer.name, plain[:_MOST_STATES]), "or")
-    if degrees := [v for v in values if v not in plain]:
-        others = verbalizer.join(map(verbalizer.name, degrees))
-        name = verbalizer.verbalize("l_degrees", x=name, y=others)
-    if condition.property.startswith(OF):
-        name = verbalizer.verbalize(f"l_{condition.property}")
-    elif key := _SAID.get(condition.property):
-        name = verbalizer.verbalize(key, x=verbalizer.name(values[0]))
-    elif condition.property in ("hasNature", "hasFlavour", "hasMeridianTropism"):
-        name = verbalizer.verbalize(f"property_{condition.property}", o=name)
-    return verbalizer.verbalize("l_not", x=name) if condition.operator == "is_not" else name
-
-
-_DEGREE: Final = re.compile("/nature-(?:slightly|very)-")
 _GROUPS: Final = 8
 _MOST_OF_SCHOOL: Final = 8
 _OTHERS: Final = 3  # groups of other relations beside those asked for

@@ -19,9 +19,9 @@ from shiyi.answering.sections.lists import (
     tell_allergy,
     tell_avoided,
     tell_group,
-    tell_list,
 )
 from shiyi.answering.sections.opening import MEDICAL, write_opening
+from shiyi.answering.sections.queries import tell_list
 from shiyi.answering.sections.records import (
     tell_dose,
     tell_evidence,
