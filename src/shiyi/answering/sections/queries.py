@@ -312,6 +312,20 @@ def _write_list(
         pieces.append((mark + name, facts))
     more = verbalizer.verbalize("l_more") if len(listing.things) > len(shown) else ""
     part.opening.item(*pieces, (more + after + verbalizer.stop, ()))
+    _warn_of_toxic(context, part, shown)
+
+
+def _warn_of_toxic(context: AnswerContext, part: Contribution, things: Iterable[str]) -> None:
+    """Add which things of a list are toxic, one line for each degree."""
+    verbalizer, degrees = context.verbalizer, dict[str, list[Fact]]()
+    for thing in things:
+        for poison in context.safety.poisons(thing):
+            if poison.severity == "contraindicated":
+                degrees.setdefault(poison.against, []).append(poison.stated[0])
+    for degree, facts in degrees.items():
+        names = verbalizer.names(f.subject for f in facts)
+        text = verbalizer.verbalize("f_toxic", x=names, y=verbalizer.name(degree))
+        part.section("h_caution").add(text + verbalizer.stop, *facts)
 
 
 def _foods_first(context: AnswerContext, listing: Listing) -> list[str]:
@@ -332,8 +346,9 @@ def _conditions(context: AnswerContext, conditions: Iterable[Condition]) -> str:
     verbalizer, frame = context.verbalizer, context.parsed.frame
     found = [_condition(context, each) for each in conditions]
     listed = any(each.property in ("regulatoryStatus", YEAR) for each in frame.conditions)
-    classes = [c for c in frame.wanted.classes[:1] if not (listed and c == "Food")]
-    found += [*map(verbalizer.class_name, classes), *map(verbalizer.name, frame.wanted.form[:1])]
+    classes = [c for c in frame.wanted.classes if not (listed and c == "Food")]
+    kinds = verbalizer.join(map(verbalizer.class_name, classes), "or") if classes else ""
+    found += [kinds, *map(verbalizer.name, frame.wanted.form[:1])]
     return verbalizer.join(dict.fromkeys(filter(None, found))) or verbalizer.verbalize("l_any")
 
 
