@@ -80,10 +80,11 @@ def _stored(most: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Value
 
         def read(self: "Safety", /, *key: _Key.args, **names: _Key.kwargs) -> _Value:
             known: dict[Any, _Value] = self._known.setdefault(name, {})
-            if (found := known.get(key)) is None:
+            call = (*key, *names.items())
+            if (found := known.get(call)) is None:
                 if len(known) >= most:
                     known.clear()
-                found = known[key] = compute(self, *key, **names)
+                found = known[call] = compute(self, *key, **names)
             return found
 
         return read

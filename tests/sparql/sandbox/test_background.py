@@ -65,3 +65,4 @@ def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
         wait_for(tmp_path / "begun")
         parent.kill()
     wait_for(tmp_path / "removed")
+    assert not (tmp_path / "begun").exists()
