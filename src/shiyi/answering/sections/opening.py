@@ -9,8 +9,9 @@ from shiyi.answering.sections.terms import tell_alarms
 from shiyi.answering.understanding.question import plain
 from shiyi.answering.understanding.reader.alarms import precautions
 from shiyi.answering.wording.draft import AnswerContext, Contribution
-from shiyi.answering.wording.verbalization import capital, join_names
+from shiyi.answering.wording.verbalization import capital, join_names, known_words
 from shiyi.model.answer import SafetyWarning
+from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 
@@ -134,7 +135,9 @@ def _beware(context: AnswerContext, part: Contribution) -> None:
     parsed = context.parsed
     own = parsed.frame.patient.who in {"self", "general"} and parsed.profile.pregnant
     slots = {*parsed.frame.slots, *(["pregnancy"] if own else [])}
+    verbalizer = context.verbalizer
     for sentence, severity in precautions(slots).items():
-        text = context.verbalizer.verbalize(sentence)
+        known = known_words(verbalizer.language, [EvidenceKind.RECALLED])
+        text = verbalizer.annotate(verbalizer.verbalize(sentence), known)
         part.warnings.append(SafetyWarning(severity, text))
         part.opening.add(text)

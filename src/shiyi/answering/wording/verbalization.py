@@ -126,8 +126,13 @@ class Verbalizer:
             parts.append(self.verbalize(key, origin=named))
         if not any(parts):
             return text
-        content = ("；" if self.language == "zh" else "; ").join(filter(None, parts))
-        label = self.verbalize("f_source", sources=content)
+        return self.annotate(
+            text, ("；" if self.language == "zh" else "; ").join(filter(None, parts))
+        )
+
+    def annotate(self, text: str, note: str) -> str:
+        """Return a sentence with a note in brackets before its full stop."""
+        label = self.verbalize("f_source", sources=note)
         end = text[-1:] if text[-1:] in "。.！!" else ""
         return text.removesuffix(end) + label + end
 
