@@ -11,7 +11,7 @@ from soak.deciding import rush
 from soak.disk.damage import damage
 from soak.disk.faults import system_call_faults
 from soak.disk.power import WORDS, power_cuts
-from soak.disk.tracing import missing
+from soak.disk.tracing import calls, missing
 from soak.drill import drill
 from soak.histories import Step, faults_of
 from soak.hostile import KINDS, hostile
@@ -44,6 +44,15 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(stage: Stage) -> None:
     assert row.cuts == wanted
     assert row.acknowledged > 10
     assert (row.lost, row.torn, row.doubled, row.notes) == (0, 0, 0, [])
+
+
+def test_a_close_frees_its_number_where_it_begins() -> None:
+    lines = (
+        "1 close(5 <unfinished ...>",
+        '2 openat(AT_FDCWD, "\\x61", O_RDWR) = 5',
+        "1 <... close resumed>) = 0",
+    )
+    assert [each.name for each in calls(lines)] == ["close", "openat"]
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing() or "strace is here")

@@ -27,6 +27,7 @@ CHANGING: Final = (
 _WHOLE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 _BEGUN = re.compile(r"(\d+) +(\w+\(.*) <unfinished \.\.\.>$")
 _ENDED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)$")
+_CLOSED = re.compile(r"close\((\d+)")
 _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 
@@ -106,8 +107,10 @@ def traced(
     command = ("strace", "-f", "-qq", "-p", str(process.pid), *options)
     tracer = subprocess.Popen(command if options else ("true",))  # noqa: S603 - of the system
     try:
-        status = Path(f"/proc/{process.pid}/status")
-        while options and "TracerPid:\t0" in status.read_text():
+        threads = Path(f"/proc/{process.pid}/task")
+        while options and any(
+            "TracerPid:\t0" in (each / "status").read_text() for each in threads.iterdir()
+        ):
             assert tracer.poll() is None, "strace ended"
             time.sleep(0.002)
         pipe.send_bytes(b"go")
@@ -142,14 +145,22 @@ def recorded(nursery: Nursery, stage: Stage, folder: Path, words: int) -> list[C
 
 
 def calls(lines: Iterable[str]) -> Iterator[Call]:
-    """Parse the lines of strace; calls that failed are left out."""
+    """Parse the lines of strace; calls that failed are left out.
+
+    A ``close`` that another thread's calls interrupt counts where it begins: the kernel may give its
+    number to a file that is opened before the line of the ``close`` ends.
+    """
     begun = dict[str, str]()
     for line in lines:
         if found := _BEGUN.match(line):
             begun[found[1]] = f"{found[1]} {found[2]}"
+            if number := _CLOSED.match(found[2]):
+                yield Call("close", (number[1],), (), 0)
+                begun[found[1]] = ""
         else:
             if found := _ENDED.match(line):
-                line = begun.pop(found[1]) + found[2]
+                beginning = begun.pop(found[1])
+                line = beginning + found[2] if beginning else ""
             if (found := _WHOLE.match(line)) and int(found[4]) >= 0:
                 texts = (bytes.fromhex(each.replace("\\x", "")) for each in _TEXT.findall(found[3]))
                 words = (each.strip() for each in _TEXT.sub('"', found[3]).split(","))
