@@ -26,7 +26,7 @@ def graph(turtle: str) -> Graph:
 
 
 def test_every_shape_file_has_a_case() -> None:
-    assert len(shape_names()) == 22
+    assert len(shape_names()) == 23
     assert set(shape_names()) == set(CASES)
 
 

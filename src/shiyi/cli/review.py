@@ -88,15 +88,8 @@ def queue(
             warn(f"{page.total} wait in all")
             return
     names = (
-        "claim",
-        "priority",
-        "confidence",
-        "status",
-        "safety",
-        "unread",
-        "assigned",
-        "reviewers",
-    )
+        "claim", "priority", "confidence", "status", "safety", "unread", "assigned", "reviewers",
+    )  # fmt: skip
     claims = [
         select(each, *names) | {"status": each.status.value, "reviewers": list(each.reviewers)}
         for each in page.items

@@ -48,13 +48,9 @@ class Right(StrEnum):
 
 
 LEAST: Final = {
-    Right.READ: Role.READER,
-    Right.COMMENT: Role.CONTRIBUTOR,
-    Right.REVIEW: Role.CURATOR,
-    Right.EDIT: Role.CURATOR,
-    Right.APPROVE: Role.EDITOR,
-    Right.ADMIN: Role.ADMINISTRATOR,
-}
+    Right.READ: Role.READER, Right.COMMENT: Role.CONTRIBUTOR, Right.REVIEW: Role.CURATOR,
+    Right.EDIT: Role.CURATOR, Right.APPROVE: Role.EDITOR, Right.ADMIN: Role.ADMINISTRATOR,
+}  # fmt: skip
 _ORDER: Final = tuple(Role)
 
 

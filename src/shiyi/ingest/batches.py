@@ -16,20 +16,11 @@ from shiyi.settings import Settings
 _NUMBERS: Final = ("documents", "sections", "passages", "rows", "skipped")
 # counters in the order of the table, and whether one is shown that is empty
 _COUNTERS: Final = (
-    ("asserted", False),
-    ("held_back", False),
-    ("claims", True),
-    ("quarantined", True),
-    ("unlinked", True),
-    ("repaired", True),
-    ("refused", False),
-    ("parked", False),
-    ("removed", False),
-    ("filed", False),
-    ("taken_back", False),
-    ("overlay", False),
+    ("asserted", False), ("held_back", False), ("claims", True), ("quarantined", True),
+    ("unlinked", True), ("repaired", True), ("refused", False), ("parked", False),
+    ("removed", False), ("filed", False), ("taken_back", False), ("overlay", False),
     ("model_faults", False),
-)
+)  # fmt: skip
 _JSON_NAMES: Final = {"skipped": "skipped_batches", "model_faults": "read_without_model"}
 
 

@@ -23,32 +23,11 @@ from pyoxigraph import serialize as oxigraph_serialize
 from shiyi.errors import FormatError, UsageError
 
 __all__ = [
-    "FORMATS",
-    "XSD_BOOLEAN",
-    "XSD_DATE",
-    "XSD_DECIMAL",
-    "XSD_INTEGER",
-    "XSD_STRING",
-    "BlankNode",
-    "DefaultGraph",
-    "Literal",
-    "NamedNode",
-    "Object",
-    "Quad",
-    "Subject",
-    "Term",
-    "Triple",
-    "canonical",
-    "canonical_blank_nodes",
-    "decimal",
-    "local_name",
-    "parse",
-    "parse_n_quads_lines",
-    "parse_turtle",
-    "serialize",
-    "text",
-    "write_rdf",
-]
+    "FORMATS", "XSD_BOOLEAN", "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "XSD_STRING", "BlankNode",
+    "DefaultGraph", "Literal", "NamedNode", "Object", "Quad", "Subject", "Term", "Triple",
+    "canonical", "canonical_blank_nodes", "decimal", "local_name", "parse", "parse_n_quads_lines",
+    "parse_turtle", "serialize", "text", "write_rdf",
+]  # fmt: skip
 
 
 Term = NamedNode | BlankNode | Literal | Triple

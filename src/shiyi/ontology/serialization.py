@@ -1,6 +1,6 @@
 """Claims, evidence and sources as quads and N-Quads lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from shiyi.model.claim import (
@@ -15,8 +15,8 @@ from shiyi.model.claim import (
     Text,
     Tier,
 )
-from shiyi.model.iris import resource
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, decimal
+from shiyi.model.iris import ID, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, decimal, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
 
 Graph = NamedNode | DefaultGraph
@@ -41,12 +41,29 @@ QUALIFIERS = {
     "severity": (SHIYI.severity, None), "population": (SHIYI.population, None),
     "dose": (SHIYI.dose, None), "duration": (SHIYI.duration, None),
     "note_zh": (SHIYI.noteText, "zh"), "note_en": (SHIYI.noteText, "en"),
+    "topic": (SHIYI.topic, None), "about": (SHIYI.about, None), "verdict": (SHIYI.verdict, None),
 }  # fmt: skip
-
+ABOUT = "about"  # the qualifier that names concepts: their ids, joined with bars
+TOPICS = (  # of guidance
+    "suitability", "effect", "combination", "difference", "amount", "timing", "preparation",
+    "storage", "part", "content", "nature", "reason", "toxicity", "identity", "meaning",
+    "regulation", "substitute", "avoid", "eat", "doctor", "use",
+)  # fmt: skip
+JUDGED = ("suitability", "effect", "combination")  # the topics with a verdict
+VERDICTS = ("no", "ask", "limited", "unknown", "yes")  # the gravest first
 
 EFFECT_RATINGS = ("effective", "likely", "possible", "insufficient", "ineffective")
 INTERACTION_RATINGS = ("major", "moderate", "minor")  # the gravest first
 RATINGS = (*EFFECT_RATINGS, *INTERACTION_RATINGS)
+
+
+def ids_of(terms: Iterable[Term]) -> str:
+    """Return concepts as the tables name them, as a value of the qualifier ``about``.
+
+    >>> ids_of([resource("substance-b"), resource("disease-a")])
+    'disease-a|substance-b'
+    """
+    return "|".join(sorted(text(each).removeprefix(ID) for each in terms))
 
 
 def assessed(predicate: NamedNode, rating: str) -> tuple[NamedNode, Polarity]:
@@ -189,7 +206,10 @@ def _evidence_pairs(evidence: Evidence) -> Pairs:
         pairs.append((SHIYI.quote, Literal(evidence.quote)))
     for name, value in evidence.qualifiers:
         predicate, language = QUALIFIERS[name]
-        pairs.append((predicate, Literal(value, language=language)))
+        if name == ABOUT:
+            pairs += [(predicate, resource(each)) for each in value.split("|")]
+        else:
+            pairs.append((predicate, Literal(value, language=language)))
     return pairs
 
 

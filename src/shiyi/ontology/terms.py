@@ -171,6 +171,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     sourceMaterial: NamedNode
     ruleText: NamedNode
     questionText: NamedNode
+    guidance: NamedNode
     # what a product label says
     manufacturer: NamedNode
     manufacturerAddress: NamedNode
@@ -208,6 +209,9 @@ class SHIYI(Vocabulary, base=VOCAB):
     dose: NamedNode
     duration: NamedNode
     noteText: NamedNode
+    topic: NamedNode
+    about: NamedNode
+    verdict: NamedNode
     pageRank: NamedNode
     derivedBy: NamedNode
     appliedThrough: NamedNode

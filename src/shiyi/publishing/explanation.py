@@ -63,12 +63,9 @@ def _evidence(store: QuadStore, node: Term) -> dict[str, Any]:
 def _parts(store: QuadStore, node: NamedNode) -> dict[str, float]:
     """Return text, entity, relation and path parts and their fusion, where they were computed."""
     named = {
-        "text": SHIYI.textPart,
-        "entity": SHIYI.entityPart,
-        "relation": SHIYI.relationPart,
-        "path": SHIYI.pathPart,
-        "fused": SHIYI.fusedConfidence,
-    }
+        "text": SHIYI.textPart, "entity": SHIYI.entityPart, "relation": SHIYI.relationPart,
+        "path": SHIYI.pathPart, "fused": SHIYI.fusedConfidence,
+    }  # fmt: skip
     results = {name: _value(store, node, predicate) for name, predicate in named.items()}
     return {name: float(text(value)) for name, value in results.items() if value is not None}
 

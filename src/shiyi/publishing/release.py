@@ -360,12 +360,9 @@ def _statistics(store: QuadStore, files: Files, counts: Counts) -> dict[str, int
         "sources": counts.classes[SHIYI.Source.value],
     }
     lines: dict[str, Any] = {
-        "counts": stored,
-        "cui_coverage": coverage(store),
-        "claims_by_property": relations(store),
-        "evidence": evidence(store),
-        "recorded_disagreements": disagreements(store),
-    }
+        "counts": stored, "cui_coverage": coverage(store), "claims_by_property": relations(store),
+        "evidence": evidence(store), "recorded_disagreements": disagreements(store),
+    }  # fmt: skip
     files.write("statistics.json", "what the base holds, counted", _json(lines))
     return stored
 

@@ -29,12 +29,8 @@ PUBLISHER: Final = NamedNode("https://w3id.org/shiyi/")
 LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
 _FOAF: Final = "http://xmlns.com/foaf/0.1/"
 _MATCHES: Final = (
-    SKOS.exactMatch,
-    SKOS.closeMatch,
-    SKOS.broadMatch,
-    SKOS.narrowMatch,
-    SKOS.relatedMatch,
-)
+    SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch,
+)  # fmt: skip
 _KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?s a ?kind FILTER isIRI(?kind) } GROUP BY ?kind"
 _LINKS: Final = f"""SELECT ?p ?space (COUNT(*) AS ?n) {{
   VALUES ?p {{ {" ".join(map(str, _MATCHES))} }} ?s ?p ?o FILTER isIRI(?o)

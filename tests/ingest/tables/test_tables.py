@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import TableError
 from shiyi.ingest.tables.starter import Starter, load_starter
 from shiyi.model.claim import Polarity
+from shiyi.model.iris import resource
 from shiyi.model.rdf import DefaultGraph, Quad
-from shiyi.ontology.serialization import claim_quads
+from shiyi.ontology.serialization import TOPICS, VERDICTS, claim_quads
 from shiyi.ontology.terms import SHIYI
 from tests.tables import from_table
 
@@ -26,6 +28,7 @@ CONCEPTS = (
     "disease-cough\tTCMDisease\t咳嗽\tcough disease\t\t\n"
 )
 CLAIMS = "subject\tpredicate\tobject\tsource\tlocator\tconfidence\tkind\tpolarity\tgrade\n"
+GUIDANCE = "subject\tpredicate\tobject\tobject_en\tsource\tlocator\tkind\ttopic\tabout\tverdict\n"
 Write = Callable[..., Path]
 
 
@@ -82,6 +85,32 @@ def test_a_text_in_two_languages_is_one_claim(write: Write) -> None:
     text = {str(q.object) for q in claim_quads(claim) if q.subject == claim.object}
     assert {'"清热"@zh', '"Clears heat."@en'} < text
     assert Quad(claim.subject, claim.predicate, claim.object, DefaultGraph()) in claim_quads(claim)
+
+
+def test_guidance_names_its_topic_its_verdict_and_each_concept_that_it_is_about(
+    write: Write,
+) -> None:
+    row = "绿豆\tguidance\t可\tYes.\t\t\trecalled\tsuitability\tsymptom-cough|胃寒证\tyes\n"
+    [claim] = load_starter(write(claims=GUIDANCE + row)).claims
+    about = "symptom-cough|syndrome-cold-stomach"
+    given = (("about", about), ("topic", "suitability"), ("verdict", "yes"))
+    assert claim.evidence[0].qualifiers == given
+    objects = {str(q.object) for q in claim_quads(claim) if q.predicate == SHIYI.about}
+    assert objects == {str(resource(each)) for each in about.split("|")}
+
+
+@from_table
+def test_faulty_guidance_is_refused_with_what_to_do(write: Write, row: str, text: str) -> None:
+    cells = row.replace("|", "\t")
+    found = faults(write(guidance=f"{GUIDANCE}绿豆\tguidance\t{cells}\n"))
+    assert [text in each for each in found] == [True]
+    assert found[0].startswith("claims/guidance.tsv:2 ")
+
+
+def test_topics_and_verdicts_are_those_of_the_shapes() -> None:
+    topics, verdicts = (ShapeForms.load().evidence_field(n).allowed for n in ("topic", "verdict"))
+    assert topics == TOPICS
+    assert set(verdicts) == set(VERDICTS)
 
 
 def test_two_sources_of_one_lineage_count_once(write: Write) -> None:

@@ -10,7 +10,7 @@ from shiyi.answering.knowledge.severity import CAREFUL, forbids, gravity
 from shiyi.model.answer import Citation, CitedEvidence, Named
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
-from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
 from shiyi.sparql.store.port import QuadStore
 
@@ -207,7 +207,8 @@ class Evidences:
 
 
 def _qualifiers(values: Mapping[NamedNode, list[Term]]) -> tuple[tuple[str, str], ...]:
-    found = []
+    about = values.get(SHIYI.about)
+    found = [(ABOUT, ids_of(about))] if about else []
     for predicate, terms in values.items():
         for term in terms:
             if isinstance(term, Literal):

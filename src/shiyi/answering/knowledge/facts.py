@@ -433,16 +433,12 @@ _SOUGHT: Final = Step(SHIYI.directedAt.value, forward=False)
 # the only directions that lead to advice: from a sign to the patterns it may belong to, never
 # from a sign, a syndrome or a constitution to a disease, which would make a patient of the asker
 BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
-    (SHIYI.Symptom, _RELATED, SHIYI.Constitution),
-    (SHIYI.Symptom, _SHOWN_BY, SHIYI.Syndrome),
-    (SHIYI.Symptom, _SHOWN_BY, SHIYI.Constitution),
-    (SHIYI.Symptom, _SOUGHT, SHIYI.Efficacy),
-    (SHIYI.Disease, _RELATED, SHIYI.Constitution),
-    (SHIYI.Disease, _SYNDROME, SHIYI.Syndrome),
-    (SHIYI.TCMDisease, _RELATED, SHIYI.Constitution),
-    (SHIYI.TCMDisease, _SYNDROME, SHIYI.Syndrome),
+    (SHIYI.Symptom, _RELATED, SHIYI.Constitution), (SHIYI.Symptom, _SHOWN_BY, SHIYI.Syndrome),
+    (SHIYI.Symptom, _SHOWN_BY, SHIYI.Constitution), (SHIYI.Symptom, _SOUGHT, SHIYI.Efficacy),
+    (SHIYI.Disease, _RELATED, SHIYI.Constitution), (SHIYI.Disease, _SYNDROME, SHIYI.Syndrome),
+    (SHIYI.TCMDisease, _RELATED, SHIYI.Constitution), (SHIYI.TCMDisease, _SYNDROME, SHIYI.Syndrome),
     (SHIYI.Syndrome, _PRINCIPLE, SHIYI.Therapy),
-)
+)  # fmt: skip
 # only at the start, where a principle of treatment is asked for: the patterns it treats
 FIRST_BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
     (SHIYI.Therapy, Step(SHIYI.hasTreatmentPrinciple.value, forward=False), SHIYI.Syndrome),

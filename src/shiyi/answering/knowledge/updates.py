@@ -38,18 +38,10 @@ from shiyi.sparql.store.port import QuadStore, is_own
 _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
 _CLAIM, _EVIDENCE = f"{ID}claim/", f"{ID}evidence/"
 _OF_CLAIMS = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
-_OF_CONCEPTS = frozenset(
-    {
-        SKOS.prefLabel,
-        SKOS.altLabel,
-        SKOS.hiddenLabel,
-        SHIYI.latinName,
-        RDFS.label,
-        SKOS.broader,
-        RDF.type,
-        SHIYI.umlsCui,
-    }
-)
+_OF_CONCEPTS = frozenset({
+    SKOS.prefLabel, SKOS.altLabel, SKOS.hiddenLabel, SHIYI.latinName, RDFS.label, SKOS.broader,
+    RDF.type, SHIYI.umlsCui,
+})  # fmt: skip
 _HIERARCHIES = ("narrower", "_above", "_below")
 _CLASSES = ("_of_class", "joins")
 Joined = tuple[str, str, str]

@@ -20,7 +20,7 @@ from shiyi.model.claim import (
 from shiyi.model.iris import ID, VOCAB, is_text, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, local_name, text
 from shiyi.ontology.schema import Schema
-from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore
 
@@ -208,9 +208,11 @@ def _nodes(
 
 def _qualifiers(store: QuadStore, node: NamedNode, home: Home) -> Iterator[tuple[str, str]]:
     for name, (written, language) in sorted(QUALIFIERS.items()):
-        for quad in store.match(node, written, None, home):
-            if _speaks(quad.object, language):
-                yield name, text(quad.object)
+        found = [q.object for q in store.match(node, written, None, home)]
+        if name == ABOUT and found:
+            yield name, ids_of(found)
+        else:
+            yield from ((name, text(each)) for each in found if _speaks(each, language))
 
 
 def _speaks(term: Term, language: str | None) -> bool:

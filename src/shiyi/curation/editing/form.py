@@ -16,11 +16,12 @@ from shiyi.curation.editing.claims import (
 from shiyi.curation.editing.fields import Constraint, ShapeForms
 from shiyi.errors import Fault, RangeError
 from shiyi.ingest.tables.claims import evidence_of
+from shiyi.ingest.tables.tsv import split
 from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity, Text
 from shiyi.model.iris import ID, VOCAB
 from shiyi.model.rdf import NamedNode, Object, local_name, text
 from shiyi.ontology.lexicon import sentences
-from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
 from shiyi.settings import ConfidenceSettings
 from shiyi.sparql.store.port import QuadStore
 
@@ -251,6 +252,10 @@ def _evidence(
     if source is None and not needless:
         faults.append(fault(draft.name("source"), "unknown_source", words=draft.source[:80]))
     faults += _broken(draft)
+    given = {name: value for name, value in draft.qualifiers.items() if name in QUALIFIERS}
+    if words := given.get(ABOUT):
+        found = [_concept(each, draft.name(ABOUT), store, (), faults) for each in split(words)]
+        given[ABOUT] = ids_of(NamedNode(each) for each in found if each)
     for part in ("locator", *QUALIFIERS):
         value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
         if value:
@@ -264,7 +269,7 @@ def _evidence(
         kind,
         Confidence(float(draft.confidence)) if draft.confidence else None,
         draft.locator,
-        tuple(sorted((n, v) for n, v in draft.qualifiers.items() if n in QUALIFIERS)),
+        tuple(sorted(given.items())),
         weights,
     )
     if kind in UNOPENED:

@@ -25,14 +25,9 @@ from shiyi.sparql.store.port import QuadStore
 
 KINDS = ("sssom", "skos", "owl")
 ENDINGS = {
-    ".ttl": "ttl",
-    ".nt": "nt",
-    ".rdf": "rdfxml",
-    ".owl": "rdfxml",
-    ".xml": "rdfxml",
-    ".jsonld": "jsonld",
-    ".json": "jsonld",
-}
+    ".ttl": "ttl", ".nt": "nt", ".rdf": "rdfxml", ".owl": "rdfxml", ".xml": "rdfxml",
+    ".jsonld": "jsonld", ".json": "jsonld",
+}  # fmt: skip
 _OBO = "http://www.geneontology.org/formats/oboInOwl#"
 _OWL = "http://www.w3.org/2002/07/owl#"
 _OBJECTS = 2_000_000  # triples of one file that are taken at most (Shiyi's)

@@ -20,13 +20,23 @@ from shiyi.model.claim import (
 from shiyi.model.iris import resource
 from shiyi.model.rdf import Literal, NamedNode, Object, local_name
 from shiyi.ontology.schema import Property, Schema
-from shiyi.ontology.serialization import QUALIFIERS, RATINGS, assessed
+from shiyi.ontology.serialization import (
+    ABOUT,
+    JUDGED,
+    QUALIFIERS,
+    RATINGS,
+    TOPICS,
+    VERDICTS,
+    assessed,
+    ids_of,
+)
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import ConfidenceSettings
 
 _COMMON = ("subject", "source", "locator", "kind", "confidence", "polarity", *QUALIFIERS)
 LONG = ("predicate", "object", "object_en", *_COMMON)
 _KINDS = tuple(each.value for each in EvidenceKind if each is not EvidenceKind.PREDICTED)
+_MOST_SAID = {"object": 120, "object_en": 350}  # characters of guidance, Shiyi's
 ACTIVITIES = {EvidenceKind.RECALLED: "recall", EvidenceKind.INFERRED: "inference"}
 
 
@@ -130,6 +140,7 @@ class ClaimTableReader:
                 self.faults.add(row.at(column), f"{subject} stands on both sides of {name}")
             predicate = getattr(SHIYI, name)
             self._check_rating(row, predicate)
+            self._check_guidance(row, predicate)
             polarity = self._polarity(row)
             claim = Claim.stating(resource(subject), predicate, value, evidence, polarity)
             yield ClaimCell(row, column, cell if isinstance(cell, str) else cell.zh, claim)
@@ -143,6 +154,29 @@ class ClaimTableReader:
             if written != (wanted, polarity):
                 name = f"{polarity.value} {local_name(wanted.value)}"
                 self.faults.add(row.at("rating"), f"{rating!r} is no such effect: write {name}")
+
+    def _check_guidance(self, row: Row, predicate: NamedNode) -> None:
+        topic, verdict = row.get("topic"), row.get("verdict")
+        if predicate != SHIYI.guidance:
+            if topic or verdict or row.get(ABOUT):
+                self.faults.add(row.at("topic"), "is of guidance alone: leave it and its kin empty")
+            return
+        if topic not in TOPICS:
+            what = f"topic, not one of {' '.join(TOPICS)}:"
+            self.faults.unknown(row.at("topic"), what, topic, TOPICS)
+        if verdict and verdict not in VERDICTS:
+            self.faults.unknown(row.at("verdict"), "verdict", verdict, VERDICTS)
+        if bool(verdict) != (topic in JUDGED):
+            wanted = f"state one of {' '.join(VERDICTS)}" if topic in JUDGED else "leave it empty"
+            self.faults.add(row.at("verdict"), f"does not fit the topic {topic!r}: {wanted}")
+        for column, most in _MOST_SAID.items():
+            if not 0 < len(row.get(column)) <= most:
+                self.faults.add(row.at(column), f"has to state it in 1 to {most} characters")
+
+    def _about(self, row: Row) -> str:
+        place = row.at(ABOUT)
+        found = (self.concepts.find(c, frozenset(), place, self.faults) for c in row.values(ABOUT))
+        return ids_of(resource(each) for each in found if each)
 
     def _object(self, row: Row, prop: Property, cell: str, column: str) -> Object | None:
         result = self.concepts.find(cell, prop.range, row.at(column), self.faults)
@@ -160,7 +194,8 @@ class ClaimTableReader:
         kind = self._kind(row)
         if not names and kind not in UNOPENED:
             self.faults.add(row.at("source"), "is empty: what was opened names its source")
-        qualifiers = tuple((name, row.get(name)) for name in sorted(QUALIFIERS) if row.get(name))
+        given = {name: row.get(name) for name in sorted(QUALIFIERS)} | {ABOUT: self._about(row)}
+        qualifiers = tuple(sorted((name, value) for name, value in given.items() if value))
         for index, name in enumerate(names or ("",) * (kind in UNOPENED)):
             if name and name not in self.sources:
                 self.faults.unknown(row.at("source"), "source", name, self.sources)

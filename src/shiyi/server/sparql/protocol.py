@@ -374,11 +374,8 @@ def _page(site: Site, cache: PageCache, asked: FreeQuery | None) -> Response:
 
 PATH: Final = "/rdf-graph-store"
 _READ: Final = (
-    "text/turtle",
-    "application/n-triples",
-    "application/ld+json",
-    "application/rdf+xml",
-)
+    "text/turtle", "application/n-triples", "application/ld+json", "application/rdf+xml",
+)  # fmt: skip
 _MULTIPART: Final = "multipart/form-data"
 
 

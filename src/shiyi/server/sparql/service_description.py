@@ -21,17 +21,9 @@ from shiyi.sparql.queries.results import ResultFormat
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 _FORMATS = "http://www.w3.org/ns/formats/"
 _RESULTS = (
-    "SPARQL_Results_JSON",
-    "SPARQL_Results_XML",
-    "SPARQL_Results_CSV",
-    "SPARQL_Results_TSV",
-    "Turtle",
-    "N-Triples",
-    "N-Quads",
-    "TriG",
-    "RDF_XML",
-    "JSON-LD",
-)
+    "SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
+    "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML", "JSON-LD",
+)  # fmt: skip
 _WRITERS = {"rdf": "rdfxml"}
 _JSON: Final = ResultFormat.of("json")
 _PARTITIONS: Final = tuple(

@@ -7,6 +7,7 @@ from typing import Any
 
 from shiyi.model.iris import VOCAB, graph
 from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.server.views.graph import Drawing, around
 from shiyi.server.views.links import href
@@ -39,20 +40,14 @@ THEMES: dict[str, tuple[str, ...]] = {
     ),
     "standing": ("regulatoryStatus", "hasTherapeuticClass", "ruleText", "background"),
 }  # fmt: skip
+_PROPERTIES = Schema.load().properties
 SYMMETRIC = frozenset(
-    {
-        "opposes", "fears", "incompatibleWith", "interactsWith", "complementsInUse", "confusedWith",
-        "potentiallyInteractsWith",
-    }
-)  # fmt: skip
+    name
+    for name, each in _PROPERTIES.items()
+    if each.symmetric or name == "potentiallyInteractsWith"
+)
 SINGLE = frozenset({"hasNature", "hasToxicity", "hasThermalNature"})  # one value is to be expected
-TEXTS = frozenset(
-    {
-        "cookingMethod", "consumptionMethod", "dietaryBenefit", "primaryEffect", "processing",
-        "useRestriction", "background", "mechanismOfAction", "safetyNote", "sourceMaterial",
-        "ruleText", "questionText",
-    }
-)  # fmt: skip
+TEXTS = frozenset(name for name, each in _PROPERTIES.items() if each.is_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,16 +277,12 @@ def linked_data(reader: Reader, node: NamedNode) -> dict[str, Any]:
         if href(text(term))
     ]
     fields = {
-        "@context": "https://schema.org",
-        "@type": "DefinedTerm",
-        "@id": node.value,
-        "name": list(dict.fromkeys(labels.values())),
-        "alternateName": list(_aliases(reader, node)),
+        "@context": "https://schema.org", "@type": "DefinedTerm", "@id": node.value,
+        "name": list(dict.fromkeys(labels.values())), "alternateName": list(_aliases(reader, node)),
         "description": reader.value(node, SKOS.definition),
-        "termCode": list(reader.texts(node, SHIYI.umlsCui)),
-        "sameAs": matches,
+        "termCode": list(reader.texts(node, SHIYI.umlsCui)), "sameAs": matches,
         "inDefinedTermSet": "https://w3id.org/shiyi/vocab",
-    }
+    }  # fmt: skip
     return {key: value for key, value in fields.items() if value}
 
 

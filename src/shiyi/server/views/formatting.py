@@ -17,12 +17,8 @@ from shiyi.server.views.reader import Thing
 
 # a confidence at least this high has this word
 _STEPS: Final = (
-    (0.9, "very-high"),
-    (0.8, "high"),
-    (0.65, "fair"),
-    (0.45, "low"),
-    (0.0, "very-low"),
-)
+    (0.9, "very-high"), (0.8, "high"), (0.65, "fair"), (0.45, "low"), (0.0, "very-low"),
+)  # fmt: skip
 _SIZES: Final = ((10**9, "gigabyte"), (10**6, "megabyte"), (10**3, "kilobyte"), (1, "byte"))
 
 

@@ -22,7 +22,7 @@ from shiyi.model.rdf import (
     local_name,
     text,
 )
-from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.serialization import ABOUT, QUALIFIERS
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.server.site.visibility import Known
 from shiyi.server.views.links import href, source_link
@@ -393,7 +393,10 @@ class Reader:
 
     def _qualifiers(self, node: NamedNode, where: Graph | None) -> Iterable[tuple[str, str]]:
         for name, (written, language) in QUALIFIERS.items():
-            if language is None and (value := self.value(node, written, where)):
+            value = self.value(node, written, where)
+            if name == ABOUT:
+                value = ", ".join(self.thing(t).label for t in self.values(node, written, where))
+            if language is None and value:
                 yield name, value
 
     def source(self, node: Term | None) -> SourceView:

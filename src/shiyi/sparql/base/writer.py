@@ -455,17 +455,9 @@ def _check_escaped(written: bytes, added: tuple[Quad, ...] | None = None) -> Non
 
 _LOG: Final = logging.getLogger(__name__)
 _FAULTS: Final = (
-    ShiyiError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-    sqlite3.Error,
-)
+    ShiyiError, ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, SyntaxError,
+    TypeError, ValueError, sqlite3.Error,
+)  # fmt: skip
 
 
 @contextmanager

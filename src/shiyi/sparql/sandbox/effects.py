@@ -309,11 +309,8 @@ def apply_request(store: Store, request: Header, body: bytes, size: int) -> tupl
         store.backup(request["to"])
         return {"outcome": "made"}, b""
     make: dict[str, Callable[[Store, Header, bytes], Patch]] = {
-        "update": _update,
-        "merge": _merge,
-        "replace": _replace,
-        "drop": _drop,
-    }
+        "update": _update, "merge": _merge, "replace": _replace, "drop": _drop,
+    }  # fmt: skip
     existed = _exists(store, request.get("target"))
     try:
         removed, added, gone, come = make[request["task"]](store, request, body)
@@ -324,13 +321,9 @@ def apply_request(store: Store, request: Header, body: bytes, size: int) -> tupl
     if len(before) + len(after) > size:
         return {"outcome": "limit", "limit": "bytes"}, b""
     header = {
-        "outcome": "changed",
-        "removed": len(before),
-        "added": len(after),
-        "gone": sorted(gone),
-        "come": sorted(come),
-        "existed": existed,
-    }
+        "outcome": "changed", "removed": len(before), "added": len(after), "gone": sorted(gone),
+        "come": sorted(come), "existed": existed,
+    }  # fmt: skip
     return header, before + after
 
 

@@ -177,12 +177,9 @@ class Updater:
                 return None
             made = Snapshot.to_fill(self._kb.path / "snapshots")
             request = {
-                "task": "backup",
-                "to": str(made.path),
-                "snapshot": str(self._copy.path),
-                "seconds": _BACKUP_SECONDS,
-                "writes": True,
-            }
+                "task": "backup", "to": str(made.path), "snapshot": str(self._copy.path),
+                "seconds": _BACKUP_SECONDS, "writes": True,
+            }  # fmt: skip
             try:
                 header, spool = self._process.ask(request, time.monotonic() + _BACKUP_SECONDS)
                 spool.close()
