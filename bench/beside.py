@@ -39,7 +39,7 @@ from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.schema import Schema
 from shiyi.settings import Settings
-from shiyi.shapes.validation import lowered, shapes_graph, validate
+from shiyi.shapes.validation import shapes_graph, to_graph, validate
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 PREFIX: Final = f"PREFIX s: <{VOCAB}> PREFIX skos: <http://www.w3.org/2004/02/skos/core#> "
@@ -120,7 +120,7 @@ def validated(base: Path, name: str, focus: int) -> dict[str, Any]:
             opened.store.match(None, None, pyoxigraph.NamedNode(VOCAB + "Claim"), None), focus
         )
         quads = [q for claim in claims for q in described(opened, claim.subject)]
-    data, shapes = lowered(quads), shapes_graph()
+    data, shapes = to_graph(quads), shapes_graph()
     started = time.perf_counter()
     if name == "shiyi":
         results = len(validate(data, shapes))
@@ -227,7 +227,7 @@ def bm25s(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
 
 def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     """Search by vectors of concepts (then their claims) and of relation sentences, in turn."""
-    shipped = embedder.shipped()
+    shipped = embedder.open_shipped()
     if shipped is None:
         sys.exit("no shipped vectors: run `shiyi train embeddings` first")
     claims = list(known)

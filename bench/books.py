@@ -24,7 +24,7 @@ from shiyi.errors import ShiyiError
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.documents.books import books, read_books
-from shiyi.ingest.documents.document import tree_of
+from shiyi.ingest.documents.document import build_tree
 from shiyi.ingest.extraction.books.extractor import EntryExtractor
 from shiyi.ingest.tables.starter import load_starter
 from shiyi.linking.labels import LabelIndex
@@ -52,7 +52,7 @@ def read(path: Path, out: Path, only: str) -> dict[str, Any]:
                 raise book
             if only and book.name[:3] not in only.split(","):
                 continue
-            tree = tree_of(book, settings.passage_least, settings.passage_most)
+            tree = build_tree(book, settings.passage_least, settings.passage_most)
             extractions = extractor.read(tree.passages, book, NamedNode("urn:g"))
             counts.update(books=1, characters=len(book.text), passages=len(tree.passages))
             for each in extractions:

@@ -24,9 +24,9 @@ from scipy.sparse import csr_array
 
 from shiyi.ontology.schema import Schema
 from shiyi.reasoning.adjacency import Edge, Projection
-from shiyi.reasoning.completion import concept_kinds, predictable, scorer, valid_tails
+from shiyi.reasoning.completion import concept_kinds, is_predictable, scorer, valid_tails
 from shiyi.reasoning.embeddings.baselines import train_links, train_translation
-from shiyi.reasoning.embeddings.ukge import rows_of
+from shiyi.reasoning.embeddings.ukge import list_rows
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def split(graph: Projection, schema: Schema, seed: int) -> Split:
         )
     ]  # fmt: skip
     hide = [
-        predictable(schema, each.predicate) and bool(chance.random() < HIDDEN) for each in edges
+        is_predictable(schema, each.predicate) and bool(chance.random() < HIDDEN) for each in edges
     ]
     seen = Projection.from_edges([e for e, gone in zip(edges, hide, strict=True) if not gone], "")
     node = {name: i for i, name in enumerate(seen.nodes)}
@@ -149,7 +149,7 @@ def by_structure(seen: Projection, kinds: Any, schema: Schema, seed: int) -> Sco
 
 def by_embedding(seen: Projection, name: str, seed: int) -> Score:
     """Score by a model of PyKEEN."""
-    rows = rows_of(seen)
+    rows = list_rows(seen)
     if name == "complex":
         links = train_links(rows, seed=seed)
         entity, relation = links.names.places()

@@ -30,7 +30,7 @@ _CLOSES: Final = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Seen:
+class LoadStatistics:
     """Times in milliseconds and statuses, by kind."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Seen:
         self.times.setdefault(kind, []).append(took)
         self.statuses.setdefault(kind, Counter())[status] += 1
 
-    def merge(self, other: "Seen") -> None:
+    def merge(self, other: "LoadStatistics") -> None:
         """Accept what another saw."""
         for kind, times in other.times.items():
             self.times.setdefault(kind, []).extend(times)
@@ -95,13 +95,13 @@ class _Request:
 
     kind: str
     due: float
-    seen: Seen
+    seen: LoadStatistics
 
 
 class _Line(asyncio.Protocol):
     """A connection that has one request under way, or none."""
 
-    def __init__(self, crowd: "Crowd", hostile: bool) -> None:
+    def __init__(self, crowd: "ConnectionPool", hostile: bool) -> None:
         self.hostile, self.lives = hostile, True
         self.asked: _Request | None = None
         self._crowd, self._held = crowd, b""
@@ -126,7 +126,7 @@ class _Line(asyncio.Protocol):
         if self._left >= 0:
             self._left -= len(data)
             if not self._left:
-                self._answered()
+                self._finish_request()
             return
         self._held += data
         end = self._held.find(b"\r\n\r\n")
@@ -138,11 +138,11 @@ class _Line(asyncio.Protocol):
             self._left = int(length[1]) - (len(self._held) - end - 4)
             self._held = b""
             if not self._left:
-                self._answered()
+                self._finish_request()
         elif _whole(self._held, end + 4):
-            self._answered()
+            self._finish_request()
 
-    def _answered(self) -> None:
+    def _finish_request(self) -> None:
         asked, self.asked = self.asked, None
         self._held, self._left = b"", -1
         if asked:
@@ -170,7 +170,7 @@ def _whole(body: bytes, at: int) -> bool:
     return False
 
 
-class Crowd:
+class ConnectionPool:
     """Connections that are stored; as many as there are requests under way, from some addresses."""
 
     def __init__(self, port: int, draw: Draw) -> None:
@@ -180,10 +180,10 @@ class Crowd:
         self._under_way = 0
         self._opening: set[asyncio.Task[None]] = set()
 
-    async def run(self, rate: float, seconds: float) -> Seen:
+    async def run(self, rate: float, seconds: float) -> LoadStatistics:
         """Send ``rate`` requests a second, evenly, and wait for the answers; times count from when each was due."""
         start = time.perf_counter()
-        seen = Seen(until=start + seconds)
+        seen = LoadStatistics(until=start + seconds)
         for number in range(int(rate * seconds)):
             due = start + number / rate
             if (early := due - time.perf_counter()) > 0:
@@ -218,7 +218,7 @@ class Crowd:
         """Let a connection be used again."""
         self._idle[line.hostile].append(line)
 
-    def _ask(self, due: float, seen: Seen) -> None:
+    def _ask(self, due: float, seen: LoadStatistics) -> None:
         kind, path = self._draw()
         if self._under_way >= _MOST:
             seen.add(kind, _PATIENCE * 1000, 0)

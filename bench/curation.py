@@ -18,8 +18,8 @@ from uuid import uuid4
 
 from flask.testing import FlaskClient
 
-from shiyi.curation.accounts import People, Role
-from shiyi.curation.bundles import _as_json, import_bundle, public_of, read_bundle, signing_key
+from shiyi.curation.accounts import AccountStore, Role
+from shiyi.curation.bundles import _as_json, import_bundle, public_key, read_bundle, signing_key
 from shiyi.curation.changes import Change, Changes
 from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, canonical, decimal
@@ -121,7 +121,7 @@ def build(kb: Path, count: int) -> list[str]:
 def bundle(kb: Path, names: list[str], count: int) -> bytes:
     """Sign reviews that one and two people might have made elsewhere."""
     chance, key = random.Random(2), signing_key(kb)  # noqa: S311
-    lines = [json.dumps({"format": "shiyi-reviews 1", "key": public_of(key)}).encode() + b"\n"]
+    lines = [json.dumps({"format": "shiyi-reviews 1", "key": public_key(key)}).encode() + b"\n"]
     for i in range(count):
         kind = chance.choice(("accept", "accept", "reject"))
         notes = ((SHIYI.agreement, decimal(1.0 if kind == "accept" else -1.0)),)
@@ -154,7 +154,7 @@ def timed(ask: Callable[[], object]) -> tuple[float, float]:
 
 def serve(kb: Path, count: int) -> dict[str, float]:
     """Measure pages and a decision on the running application."""
-    person = People(kb).add("li", Role.EDITOR, "correct horse battery")
+    person = AccountStore(kb).add("li", Role.EDITOR, "correct horse battery")
     began = time.perf_counter()
     app = create_app(kb)
     opened = time.perf_counter() - began
@@ -236,7 +236,7 @@ def main() -> None:
         content = bundle(kb, names, reviews)
         with KnowledgeBase.open(kb, write=True) as base:
             began, worked = time.perf_counter(), time.process_time()
-            found = read_bundle(content, [public_of(signing_key(kb))])
+            found = read_bundle(content, [public_key(signing_key(kb))])
             result = import_bundle(Changes(base.writer), found)
             number |= {
                 "reviews": reviews,

@@ -24,8 +24,8 @@ from shiyi.model.path import RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SKOS
-from shiyi.reasoning.adjacency import Projection, accepted_edges
-from shiyi.server.site.counts import keep
+from shiyi.reasoning.adjacency import Projection, load_edges
+from shiyi.server.site.counts import store_counts
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -62,7 +62,7 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
     if not (folder / INDEXED).is_file():  # else as an earlier run left it
         with reported("index"), KnowledgeBase.open(path) as made:
             write_indexes(made, Settings())
-            keep(made)
+            store_counts(made)
         (folder / INDEXED).touch()
     return path
 
@@ -118,7 +118,7 @@ def chunks(base: KnowledgeBase, relations: int, concepts: int) -> Iterator[bytes
         raise TypeError("the base must lie in a folder")
     base.store.dump(written)
     yield written.getvalue()
-    edges = {(e.subject, local_name(e.predicate), e.object) for e in accepted_edges(base.store)}
+    edges = {(e.subject, local_name(e.predicate), e.object) for e in load_edges(base.store)}
     pools, known = pools_of(base.store)
     yield from made_up.concepts(pools, max(0, concepts - known))
     if relations > len(edges):

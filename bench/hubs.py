@@ -19,10 +19,10 @@ from grown import hub_paths, largest_hub
 from made_up import SAID, SKEW
 
 from shiyi.answering.retrieval.planning import whole_scores
-from shiyi.columnar.strings import Picked, Strings
+from shiyi.columnar.strings import Selection, Strings
 from shiyi.model.path import Hop, Path, RelationPath, Step, diverse
 from shiyi.reasoning.adjacency import Projection
-from shiyi.reasoning.path_search import best_through, importance_of, ways_along
+from shiyi.reasoning.path_search import best_rows, importance_vector, ways_along
 from shiyi.settings import PageRankSettings
 
 SIZES = {29_292: 24_984, 334_265: 174_317, 3_500_000: 1_200_000}  # relations: concepts drawn from
@@ -55,7 +55,7 @@ def made(relations: int, concepts: int) -> Projection:
         "made",
         Strings.of(f"n{node:08}" for node in used.tolist()),
         tuple(names),
-        Picked.of([f"c{n}" for n in range(len(rows))]),
+        Selection.of([f"c{n}" for n in range(len(rows))]),
         source=ends[order, 0],
         target=ends[order, 1],
         kind=rows[order, 1].astype(np.int32),
@@ -68,7 +68,7 @@ Retrieve = Callable[[list[RelationPath], str], Iterable[Path]]  # best first
 
 def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
     """Score every path over arrays; make values of those that are looked at for the ten."""
-    importance = importance_of(projection, rank)
+    importance = importance_vector(projection, rank)
 
     def retrieve(plans: list[RelationPath], start: str) -> Iterator[Path]:
         found = [ways_along(projection, plan, (start,)) for plan in plans]
@@ -83,7 +83,7 @@ def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
             ]
         )
         middle = np.concatenate([ways.nodes[-2] for ways in found])
-        best = best_through(middle, score, THROUGH, KEPT).tolist()
+        best = best_rows(middle, score, THROUGH, KEPT).tolist()
         first = np.cumsum([0, *map(len, found)])
         of = (np.searchsorted(first, best, side="right") - 1).tolist()
         for i, row in zip(of, best, strict=True):

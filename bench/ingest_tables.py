@@ -76,7 +76,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
     lexicons = {"zh": Lexicon(index), "en": Lexicon(index, "en")}
     gate, spent = Gate(index), Counter[str]()
-    timed(running, "change_of", spent)
+    timed(running, "build_change", spent)
     timed(Gate, "judge", spent)
     timed(Journal, "append", spent)
     timed(OxigraphStore, "load_n_quads", spent)

@@ -19,7 +19,7 @@ import numpy as np
 from shiyi.artefacts import artefact
 from shiyi.linking.completion import Completer
 from shiyi.linking.dictionary import Dictionary
-from shiyi.linking.embedding.embedder import SentenceTransformersEmbedder, shipped
+from shiyi.linking.embedding.embedder import SentenceTransformersEmbedder, open_shipped
 from shiyi.linking.embedding.index import LabelVectors
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
@@ -199,7 +199,7 @@ def scale(strings: int) -> dict[str, float]:
     before, stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory()
     dictionary, build = timed(lambda: Dictionary(index))
     slowly = cpu_rate(dictionary.find, sentences)
-    _, hasten = timed(dictionary.hasten)
+    _, hasten = timed(dictionary.build_automaton)
     after, grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory() - stored
     bare = daachorse.CharwiseDoubleArrayAhoCorasick(list(dictionary.forms))
     return {
@@ -221,7 +221,7 @@ def main() -> None:
     parser.add_argument("--model", help="a sentence-transformers model to compare with in English")
     asked = parser.parse_args()
     index, reading = timed(lambda: LabelIndex.from_tables(artefact("ontology/concepts")))
-    model = shipped()
+    model = open_shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
     vectors, embedding = timed(lambda: LabelVectors.of(index, model))

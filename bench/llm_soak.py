@@ -25,9 +25,9 @@ from shiyi.ingest.extraction.llm import LlmExtractor
 from shiyi.ingest.gate import Gate
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.iris import resource as named
-from shiyi.prompts.caching import Replies
+from shiyi.prompts.caching import ReplyStore
 from shiyi.prompts.openai import OpenAIChatModel
-from shiyi.prompts.resilience import Asker
+from shiyi.prompts.resilience import Retrier
 from shiyi.settings import ModelSettings, Settings
 
 SERVER = Path(__file__).parents[2] / "shared/tools/llm_fault_server.py"
@@ -79,8 +79,8 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
             page = Path(folder) / "soak.txt"
             page.write_text("soak", "utf-8")
             document = Document("soak", describe_text(page, "本草").source, "zh", "")
-            replies = Replies.open(Path(folder))
-            asker = Asker(chat, replies, model, "soak@1")
+            replies = ReplyStore.open(Path(folder))
+            asker = Retrier(chat, replies, model, "soak@1")
             extractor = LlmExtractor(asker, index, Gate(index), settings)
             started, waiting, facts = time.perf_counter(), made, Counter[str]()
             for number in range(1, rounds + 1):

@@ -39,7 +39,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import psutil
-from crowd import BESIDE, POSTED, SHED, Crowd, Seen
+from crowd import BESIDE, POSTED, SHED, ConnectionPool, LoadStatistics
 from footprint import Footprint, footprint, grown, growth
 from serving import QUESTIONS, ask
 
@@ -67,7 +67,7 @@ _EVERY: Final = 10.0  # seconds between looks at the memory
 _BEHIND: Final = 60.0  # seconds that updates may be late and still all be sent
 
 
-class Mix:
+class RequestMix:
     """Draws requests."""
 
     def __init__(self, kb: Path, seed: int) -> None:
@@ -117,7 +117,7 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServerUnderTest:
     """What serves a base: where it is asked and where written to, and its processes."""
 
     port: int
@@ -172,7 +172,7 @@ def nginx_command(folder: Path, port: int, write_port: int, ports: list[int]) ->
 
 
 @contextmanager
-def served(kb: Path, readers: int) -> Iterator[Served]:
+def served(kb: Path, readers: int) -> Iterator[ServerUnderTest]:
     """Serve ``kb`` from one process; where there are ``readers``, also from those behind nginx."""
     with ExitStack() as free:
         made = [
@@ -206,7 +206,9 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
             else:
                 raise SystemExit("a server does not answer")
         processes = tuple(psutil.Process(each.pid) for each in started[: 1 + readers])
-        yield Served(port if readers else write_port, write_port, processes[0], processes[1:], kb)
+        yield ServerUnderTest(
+            port if readers else write_port, write_port, processes[0], processes[1:], kb
+        )
     finally:
         for process in started:
             process.terminate()
@@ -260,10 +262,10 @@ def sent(port: int, token: str, body: bytes) -> int:
 
 
 @dataclass(slots=True)
-class Watched:
+class MemoryMonitor:
     """The memory of a server, looked at every few seconds."""
 
-    server: Served
+    server: ServerUnderTest
     begun: float = field(default_factory=time.perf_counter)
     seconds: list[float] = field(default_factory=list)
     found: list[Footprint] = field(default_factory=list)
@@ -297,19 +299,19 @@ class Watched:
 
 
 async def measure(
-    server: Served, mix: Mix, chosen: argparse.Namespace, token: str
+    server: ServerUnderTest, mix: RequestMix, chosen: argparse.Namespace, token: str
 ) -> dict[str, Any]:
     """Load a server, minute by minute."""
-    crowd = Crowd(server.port, mix.draw)
+    crowd = ConnectionPool(server.port, mix.draw)
     await crowd.run(chosen.rate / 4, chosen.warm)
     written: list[float] = []
-    watched, beside = Watched(server), list[asyncio.Task[None]]()
+    watched, beside = MemoryMonitor(server), list[asyncio.Task[None]]()
     beside.append(asyncio.create_task(watched.watch()))
     if token:
         beside.append(
             asyncio.create_task(write(server.write_port, token, chosen.write, written, chosen.back))
         )
-    every, minutes = Seen(), list[dict[str, Any]]()
+    every, minutes = LoadStatistics(), list[dict[str, Any]]()
     left, begun, spent = chosen.minutes * 60, time.perf_counter(), time.process_time()
     while left > 0:
         part = await crowd.run(chosen.rate, min(60, left))
@@ -353,7 +355,7 @@ async def measure(
     return found
 
 
-async def rush(clients: Crowd, rate: float) -> dict[str, Any]:
+async def rush(clients: ConnectionPool, rate: float) -> dict[str, Any]:
     """Send five times as much for ten seconds; then look when all is as before."""
     crowd = await clients.run(rate * 5, 10)
     ended = begun = time.perf_counter()
@@ -388,7 +390,7 @@ def main() -> int:
         copy = Path(folder) / "kb"
         shutil.copytree(chosen.kb, copy, ignore=shutil.ignore_patterns("snapshots", "lock"))
         token = Tokens(copy).add("load", "maintain", 1) if chosen.write > 0 else ""
-        mix = Mix(copy, chosen.seed)
+        mix = RequestMix(copy, chosen.seed)
         with served(copy, chosen.readers) as server, asyncio.Runner() as runner:
             found = runner.run(measure(server, mix, chosen, token))
     written = json.dumps(found, ensure_ascii=False, indent=1)

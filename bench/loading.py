@@ -48,7 +48,7 @@ def taken_in(written: Path, folder: Path) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ResourceUse:
     """What a process took: seconds of the work, seconds of processors, MiB at most."""
 
     seconds: float
@@ -56,13 +56,13 @@ class Spent:
     peak: float
 
 
-def raw(written: Path, folder: Path) -> Spent:
+def raw(written: Path, folder: Path) -> ResourceUse:
     """Load the file with Oxigraph's own program."""
     program = shutil.which("oxigraph") or str(Path(sys.executable).with_name("oxigraph"))
     return ran([program, "load", "--location", str(folder), "--file", str(written)])[1]
 
 
-def own_process(written: Path, folder: Path) -> Spent:
+def own_process(written: Path, folder: Path) -> ResourceUse:
     """Let :func:`taken_in` run in a process of its own."""
     message, spent = ran([sys.executable, __file__, "--one", str(written), str(folder)])
     return replace(spent, seconds=float(message))
@@ -71,7 +71,7 @@ def own_process(written: Path, folder: Path) -> Spent:
 LOADERS: Final = {"oxigraph load": raw, "shiyi": own_process}
 
 
-def ran(words: list[str]) -> tuple[str, Spent]:
+def ran(words: list[str]) -> tuple[str, ResourceUse]:
     """Run a program; return what it printed and what it took."""
     begun, peak = time.perf_counter(), 0.0
     with (
@@ -91,7 +91,7 @@ def ran(words: list[str]) -> tuple[str, Spent]:
             raise SystemExit(f"{words[:3]} ended with {process.returncode}")
         out.seek(0)
         seconds = time.perf_counter() - begun
-        return out.read(), Spent(seconds, used.ru_utime + used.ru_stime, peak)
+        return out.read(), ResourceUse(seconds, used.ru_utime + used.ru_stime, peak)
 
 
 def measure(kb: Path, text: argparse.Namespace) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def measure(kb: Path, text: argparse.Namespace) -> dict[str, Any]:
                 out.writelines(chunks(base, relations, concepts))
         with written.open("rb") as lines:
             count = sum(block.count(b"\n") for block in iter(partial(lines.read, 1 << 20), b""))
-        spent: dict[str, list[Spent]] = {name: [] for name in text.only.split(",")}
+        spent: dict[str, list[ResourceUse]] = {name: [] for name in text.only.split(",")}
         disk: dict[str, float] = {}
         for turn in range(text.rounds):
             for name, found in spent.items():

@@ -102,7 +102,7 @@ def ours(
     concepts = tuple(Concept(cui, "Drug", "", name, cui) for name, cui in names.items())
     labels = tuple(Label(name, "en", place, "preferred") for place, name in enumerate(names))
     plain = Linker(LabelIndex("bench", concepts, labels)).dictionary
-    plain.hasten()
+    plain.build_automaton()
     systems: dict[str, Callable[[str], set[str]]] = {
         "UmlsLinker (similar, whole mention)": lambda text: {
             each.cui for each in linker.find(text)

@@ -22,7 +22,7 @@ from shiyi.answering.knowledge.facts import BENEFIT, EDIBLE, Facts
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.recommendation.candidates import Candidate
 from shiyi.answering.retrieval.planning import SCORERS
-from shiyi.model.path import Path, scored
+from shiyi.model.path import Path, score_paths
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -35,7 +35,7 @@ MEASURES = ("hits@1", f"p@{SHOWN}", "mrr", f"ndcg@{DEEP}")
 
 
 @dataclass(frozen=True)
-class Known:
+class RankingCase:
     """A question, its paths, the foods that are right, and the claims that say so."""
 
     state: str
@@ -61,9 +61,9 @@ def good_for(facts: Facts) -> dict[str, dict[str, set[str]]]:
     return found
 
 
-def questions(runtime: Runtime, limit: int | None, seed: int) -> list[Known]:
+def questions(runtime: Runtime, limit: int | None, seed: int) -> list[RankingCase]:
     """Return the questions, each linked as it is asked."""
-    good, made = good_for(runtime.facts), list[Known]()
+    good, made = good_for(runtime.facts), list[RankingCase]()
     states = sorted(good)
     random.Random(seed).shuffle(states)  # noqa: S311 - a draw, no secret
     least = runtime.settings.answer.recommend_from
@@ -76,10 +76,10 @@ def questions(runtime: Runtime, limit: int | None, seed: int) -> list[Known]:
                 continue  # the linker's fault, not the ranking's
             paths = runtime.retriever.retrieve((state,), EDIBLE, DEEP, least).paths
             right = frozenset(good[state])
-            made.append(Known(state, "stated", paths, right))
+            made.append(RankingCase(state, "stated", paths, right))
             others = tuple(p for p in paths if not withheld & {hop.claim for hop in p.hops})
             if right & {path.hops[-1].end for path in others}:
-                made.append(Known(state, "withheld", others, right))
+                made.append(RankingCase(state, "withheld", others, right))
     return made
 
 
@@ -91,7 +91,7 @@ def ranking(paths: Collection[Path], scorer: str, rank: Mapping[str, float]) -> 
     if scorer == UNRANKED:
         return sorted({path.hops[-1].end for path in paths})
     reached: dict[str, list[Path]] = defaultdict(list)
-    for path in scored(paths, rank, SCORERS[scorer]):
+    for path in score_paths(paths, rank, SCORERS[scorer]):
         reached[path.hops[-1].end].append(path)
     worth = {iri: Candidate(iri, tuple(found)).support for iri, found in reached.items()}
     return sorted(worth, key=lambda iri: (-worth[iri], iri))
@@ -107,7 +107,7 @@ def measured(found: list[str], right: Collection[str]) -> tuple[float, ...]:
 
 
 def of_states(
-    scorer: str, asked: list[Known], states: list[str], rank: Mapping[str, float]
+    scorer: str, asked: list[RankingCase], states: list[str], rank: Mapping[str, float]
 ) -> Floats:
     """Return the measures of a scorer, a row for each state, over the languages it is asked in."""
     found: dict[str, list[tuple[float, ...]]] = defaultdict(list)

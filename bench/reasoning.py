@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from shiyi.columnar.strings import Picked, Strings
-from shiyi.reasoning.adjacency import Edge, Projection, changed, pagerank
+from shiyi.columnar.strings import Selection, Strings
+from shiyi.reasoning.adjacency import Edge, Projection, pagerank, update_edges
 from shiyi.reasoning.confidence.fusion import weigh
 from shiyi.settings import PageRankSettings
 
@@ -27,7 +27,7 @@ def synthetic(claims: int, entities: int, relations: int, seed: int = 0) -> Proj
         "synthetic",
         Strings.of(f"urn:e{i:08}" for i in range(entities)),
         tuple(f"urn:r{i}" for i in range(relations)),
-        Picked.of([f"urn:c{i}" for i in range(claims)]),
+        Selection.of([f"urn:c{i}" for i in range(claims)]),
         source=source[order].astype(np.int32),
         target=target[order].astype(np.int32),
         kind=kind[order].astype(np.int32),
@@ -57,7 +57,7 @@ def reviewed(graph: Projection, place: int) -> Projection:
     """Return a graph whose claim at a place was stored with another confidence by a reviewer."""
     ends = graph.nodes[graph.source[place]], graph.nodes[graph.target[place]]
     kind, claim = graph.predicates[graph.kind[place]], graph.claims[place]
-    return changed(graph, [], [Edge(ends[0], kind, ends[1], claim, 0.99)])
+    return update_edges(graph, [], [Edge(ends[0], kind, ends[1], claim, 0.99)])
 
 
 def large(edges: int, nodes: int, seed: int = 0) -> dict[str, float]:

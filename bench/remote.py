@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.support.remote_servers import Server, oxigraph, virtuoso
 
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
-from shiyi.build import put_remote
+from shiyi.build import load_remote
 from shiyi.server.app import create_app
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -88,7 +88,7 @@ def over(engine: str, kb: Path) -> Iterator[tuple[Settings, float]]:
         with ENGINES[engine](Path(folder) / "store") as (address, remote):
             remote = replace(remote, timeout=300.0)
             settings = replace(Settings(), kb=own, store=address, remote=remote)
-            yield settings, spent(lambda: put_remote(settings))
+            yield settings, spent(lambda: load_remote(settings))
 
 
 def main(kb: str, *engines: str) -> None:

@@ -27,7 +27,7 @@ KB: Final = "{kb}"  # where the base's folder stands among the arguments
 
 
 @dataclass(frozen=True)
-class Bench:
+class Benchmark:
     """A benchmark, and its arguments in the small and in the long form (none: not run)."""
 
     name: str
@@ -37,31 +37,31 @@ class Bench:
 
 
 BENCHES: Final = (
-    Bench("hubs", "hubs.py", ("--sizes", "29292,334265", "--rounds", "5"),
+    Benchmark("hubs", "hubs.py", ("--sizes", "29292,334265", "--rounds", "5"),
           ("--sizes", "29292,334265,3500000")),
-    Bench("ask", "ask.py", (KB, "--rounds", "3"), (KB,)),
-    Bench("ask-yaoshi", "ask.py", (KB, "--size", "yaoshi", "--rounds", "2"), (KB, "--size",
+    Benchmark("ask", "ask.py", (KB, "--rounds", "3"), (KB,)),
+    Benchmark("ask-yaoshi", "ask.py", (KB, "--size", "yaoshi", "--rounds", "2"), (KB, "--size",
     "yaoshi")),
-    Bench("ask-idisk", "ask.py", None, (KB, "--size", "idisk", "--rounds", "4")),
-    Bench("methods", "methods.py", (KB, "fused", "paths", "spot"), (KB,)),
-    Bench("texts", "texts.py", (KB,), (KB,)),
-    Bench("build", "build.py", ()),
-    Bench("loading", "loading.py", (KB, "--rounds", "1"), (KB,)),
-    Bench("validating", "validating.py", (KB,), (KB, "--size", "idisk")),
-    Bench("reasoning", "reasoning.py"),
-    Bench("linking", "linking.py", ("--strings", "10000")),
-    Bench("vectors", "vectors.py", ("--vectors", "20000", "--exact", "20000", "--queries", "200"),
+    Benchmark("ask-idisk", "ask.py", None, (KB, "--size", "idisk", "--rounds", "4")),
+    Benchmark("methods", "methods.py", (KB, "fused", "paths", "spot"), (KB,)),
+    Benchmark("texts", "texts.py", (KB,), (KB,)),
+    Benchmark("build", "build.py", ()),
+    Benchmark("loading", "loading.py", (KB, "--rounds", "1"), (KB,)),
+    Benchmark("validating", "validating.py", (KB,), (KB, "--size", "idisk")),
+    Benchmark("reasoning", "reasoning.py"),
+    Benchmark("linking", "linking.py", ("--strings", "10000")),
+    Benchmark("vectors", "vectors.py", ("--vectors", "20000", "--exact", "20000", "--queries", "200"),
     ()),
-    Bench("umls", "umls.py", ("--lines", "100000"), ("--lines", "10000000")),
-    Bench("quickumls", "quickumls.py", ("--names", "20000", "--sentences", "100"), ()),
-    Bench("ingest", "ingest.py", ("--made", "3")),
-    Bench("ingest-tables", "ingest_tables.py", ("--rows", "20000"), ()),
-    Bench("sparql", "sparql.py", (KB, "--seconds", "2"), (KB,)),
-    Bench("serving", "serving.py", (KB, "--requests", "30"), (KB,)),
-    Bench("publishing", "publishing.py", (KB,), (KB, "--size", "idisk")),
-    Bench("curation", "curation.py", ("5000", "200"), ()),
-    Bench("beside", "beside.py", (KB, "--focus", "100", "--asked", "100"), (KB,)),
-    Bench("scaling", "scaling.py", ("--kb", KB, "--copies", "1,2"), ("--kb", KB)),
+    Benchmark("umls", "umls.py", ("--lines", "100000"), ("--lines", "10000000")),
+    Benchmark("quickumls", "quickumls.py", ("--names", "20000", "--sentences", "100"), ()),
+    Benchmark("ingest", "ingest.py", ("--made", "3")),
+    Benchmark("ingest-tables", "ingest_tables.py", ("--rows", "20000"), ()),
+    Benchmark("sparql", "sparql.py", (KB, "--seconds", "2"), (KB,)),
+    Benchmark("serving", "serving.py", (KB, "--requests", "30"), (KB,)),
+    Benchmark("publishing", "publishing.py", (KB,), (KB, "--size", "idisk")),
+    Benchmark("curation", "curation.py", ("5000", "200"), ()),
+    Benchmark("beside", "beside.py", (KB, "--focus", "100", "--asked", "100"), (KB,)),
+    Benchmark("scaling", "scaling.py", ("--kb", KB, "--copies", "1,2"), ("--kb", KB)),
 )  # fmt: skip
 APART: Final = {  # these are no figures of speed, or need what is not here
     "precision.py": "judged by hand",
@@ -106,7 +106,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
+def ran(bench: Benchmark, arguments: list[str], most: int) -> dict[str, Any]:
     """Run one benchmark and keep what it printed."""
     before, started, busy = os.getloadavg()[0], time.monotonic(), busy_seconds()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shiyi.ingest.batches import Report
-from shiyi.ingest.datasets.umls import Release, index_names, linker_of, umls_batches
+from shiyi.ingest.datasets.umls import Release, index_names, open_umls_linker, umls_batches
 
 SYLLABLES = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")]
 
@@ -74,7 +74,7 @@ def measure(folder: Path, lines: int, lookups: int) -> dict[str, Any]:
         len(batch.make().quads) for batch in umls_batches(release, release.dataset(), known, report)
     )
     laps["known"] = time.perf_counter() - started
-    linker = linker_of(folder / "kb")
+    linker = open_umls_linker(folder / "kb")
     if linker is None:
         raise SystemExit("no index was made")
     started = time.perf_counter()

@@ -17,7 +17,7 @@ from loading import ran
 
 from shiyi.cli.build import conform_base
 from shiyi.model.rdf import DefaultGraph
-from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.shapes.validation import Result, shapes_graph, to_graph, validate
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 WAYS = ("parts", "whole")
@@ -69,7 +69,7 @@ def at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:
     """Validate everything as one graph."""
     gc.disable()  # as by parts: looking through what stays costs a quarter
     found = list(base.store.match(graph=DefaultGraph()))
-    return len(found), validate(lowered(found), shapes_graph())
+    return len(found), validate(to_graph(found), shapes_graph())
 
 
 if __name__ == "__main__":

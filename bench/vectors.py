@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from shiyi.artefacts import artefact
-from shiyi.linking.embedding.embedder import Embedder, Vectors, shipped
+from shiyi.linking.embedding.embedder import Embedder, Vectors, open_shipped
 from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors
 from shiyi.linking.labels import LabelIndex
 
@@ -143,7 +143,7 @@ def main() -> None:
     )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the graph there")
     asked = parser.parse_args()
-    model = shipped()
+    model = open_shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
     print(json.dumps(measured(asked, model), ensure_ascii=False, indent=1))

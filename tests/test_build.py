@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from shiyi.build import _second_process, described_quads
+from shiyi.build import _second_process, add_description
 from shiyi.errors import OutsideError
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad
 from shiyi.ontology.terms import RDF, RDFS, SHIYI
@@ -16,7 +16,7 @@ def test_what_two_rows_state_is_counted_once() -> None:
         Quad(school, RDF.type, SHIYI.School, here),
         Quad(school, RDFS.label, Literal("school", language="en"), here),
     ]
-    assert described_quads(quads * 2) == described_quads(quads)
+    assert add_description(quads * 2) == add_description(quads)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.columnar.strings import Array
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.labels import LabelIndex
@@ -116,11 +116,11 @@ class Cooccurrence:
     @classmethod
     def load(cls, folder: Path, **of: str) -> Self:
         """Map what :meth:`save` wrote; ``IndexMismatchError`` where it was made from something else."""
-        result = Mapped.open(folder / FILE, **of)
+        result = Memmap.open(folder / FILE, **of)
         keys = result["keys"].view(np.uint64)
         return cls(int(result.about["count"]), keys, result["starts"], result["places"])
 
-    def holding(self, key: int) -> Places:
+    def passages_with(self, key: int) -> Places:
         """Return the passages that hold a word, none for one that no passage holds."""
         column = int(np.searchsorted(self.keys, np.uint64(key)))
         if column == len(self.keys) or int(self.keys[column]) != key:
@@ -170,7 +170,7 @@ _K1, _B = 1.2, 0.75  # Robertson and Zaragoza 2009
 
 
 @dataclass(slots=True)
-class TogetherScorer:
+class CooccurrenceScorer:
     """How much oftener than by chance the words of an option stand in one passage with the stem's.
 
     The mean, over pairs of a word of the stem and one of the option, of their normalised pointwise
@@ -190,15 +190,15 @@ class TogetherScorer:
 
     def scores(self, stem: str, options: Sequence[str]) -> list[float]:
         """Return each option its mean."""
-        asked = [(key, 1.0 if key in self.named else _OTHER) for key in self._held(words(stem))]
-        return [self._mean(asked, self._held(words(option))) for option in options]
+        asked = [(key, 1.0 if key in self.named else _OTHER) for key in self._counts(words(stem))]
+        return [self._mean(asked, self._counts(words(option))) for option in options]
 
-    def _held(self, keys: Iterable[int]) -> list[int]:
+    def _counts(self, keys: Iterable[int]) -> list[int]:
         return [key for key in keys if len(self._where(key))]
 
     def _where(self, key: int) -> Places:
         if key not in self._places:
-            self._places[key] = self.index.holding(key)
+            self._places[key] = self.index.passages_with(key)
         return self._places[key]
 
     def _mean(self, asked: Sequence[tuple[int, float]], items: Sequence[int]) -> float:
@@ -206,11 +206,11 @@ class TogetherScorer:
         for own in items:
             others = [(key, weight) for key, weight in asked if key != own]
             if others:
-                total = sum(weight * self._joined(own, key) for key, weight in others)
+                total = sum(weight * self._joint_score(own, key) for key, weight in others)
                 found.append(total / sum(weight for _, weight in others))
         return sum(found) / len(found) if found else 0.0
 
-    def _joined(self, one: int, other: int) -> float:
+    def _joint_score(self, one: int, other: int) -> float:
         pair = (one, other) if one < other else (other, one)
         if pair not in self._known:
             self._known[pair] = self._information(self._where(one), self._where(other))
@@ -253,7 +253,7 @@ class PassageRanker:
             self._length = often / (often.mean() if n else 1.0)
         total = np.zeros(n)
         for key in words(message):
-            stored = self.index.holding(key)
+            stored = self.index.passages_with(key)
             if len(stored):
                 rarity = math.log(1 + (n - len(stored) + 0.5) / (len(stored) + 0.5))
                 total[stored] += (

@@ -101,7 +101,7 @@ RIDGE = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LearnedHerbs:
+class HerbModel:
     """What is learnt from a table of prescriptions."""
 
     table: PrescriptionTable
@@ -122,21 +122,21 @@ class LearnedHerbs:
         spread = even + even @ even.T @ even
         return cls(table, weights, spread, HiddenLayer.trained(had, given))
 
-    def regressed(self, symptoms: Sequence[str]) -> Floats:
+    def regress(self, symptoms: Sequence[str]) -> Floats:
         """Return the herbs that a ridge regression on the symptoms expects."""
         expected: Floats = np.maximum(self.table.vector(symptoms) @ self.weights, 0.0)
         return expected
 
-    def propagated(self, symptoms: Sequence[str]) -> Floats:
+    def propagate(self, symptoms: Sequence[str]) -> Floats:
         """Return the herbs near the symptoms in the graph of prescriptions, degrees evened out."""
         spread: Floats = self.table.vector(symptoms) @ self.spread
         return spread
 
-    def induced(self, symptoms: Sequence[str]) -> Floats:
+    def induce(self, symptoms: Sequence[str]) -> Floats:
         """Return the herbs that the hidden layer expects."""
         return self.layer.shares(self.table.vector(symptoms))
 
     @property
     def scorers(self) -> list[HerbScorer]:
         """Return what ``fused`` adds up."""
-        return [self.regressed, self.table.nearest, self.propagated, self.induced]
+        return [self.regress, self.table.nearest, self.propagate, self.induce]

@@ -18,7 +18,7 @@ STEPS = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Stacked:
+class StackedScorer:
     """Adds up scorers, each scaled so that its best option has 1, by weights learnt from cases.
 
     Stacked generalisation (Wolpert 1992) by a conditional logit over the options (McFadden 1974). What learns
@@ -84,7 +84,7 @@ RIDGE = 1.0  # by five-fold cross-validation on training alone, as all above
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComposedNames:
+class NameRegression:
     """Kernel ridge regression from the pieces of a case to the characters and pairs of its answers.
 
     肝 and 血虚 are learnt apart, so that a name that no training case bears is scored all the same.

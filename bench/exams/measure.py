@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from readers import ExamBench
+from readers import ExamContext
 from runs import SWEPT, Sweep, is_exam, swept
 
 from shiyi.errors import ShiyiError
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.questions.safety import FROM_CLAIMS
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -55,7 +55,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     settings = replace(Settings(), kb=args.kb)
     values = Sweep.read(args.sweep) if args.sweep else None
-    kind = ExamBench if is_exam(request.task, request.file) else Bench
+    kind = ExamContext if is_exam(request.task, request.file) else EvaluationContext
     with KnowledgeBase.open(args.kb) as base:
         report = swept(base, settings, request, values, kind)
     if args.json:

@@ -31,7 +31,7 @@ from plan import (
     TRAIN,
     WITHHELD,
 )
-from runs import Asked, Bases, measured_apart
+from runs import Asked, SharedBase, measured_apart
 from tables import bars, command, curves, named, section, switched
 
 from shiyi.cli.terminal import ProgressBar
@@ -52,7 +52,7 @@ data folder; what the columns and figures mean is said in [how to evaluate](../.
 class Writer:
     """Runs requests over one base and gathers the pages; ``planning``, it only lists the requests."""
 
-    def __init__(self, bases: Bases, data: Path, out: Path, limit: int | None) -> None:
+    def __init__(self, bases: SharedBase, data: Path, out: Path, limit: int | None) -> None:
         self.bases, self.data, self.out, self.limit = bases, data, out, limit
         self.release = bases.base.release
         self.lines: list[dict[str, Any]] = []
@@ -349,7 +349,7 @@ def main() -> None:
     for kb, pages in ((args.kb, PAGES), (args.books or results / "books", (books,))):
         listed = [p for p in pages if not text or p.__name__ in text]
         if kb == args.kb or (listed and (kb / "CURRENT").is_file()):
-            writers.append((Writer(Bases.open(kb, runs), args.data, out, limit), listed))
+            writers.append((Writer(SharedBase.open(kb, runs), args.data, out, limit), listed))
     for writer, chosen in writers:
         for write in chosen:
             write(writer)

@@ -23,7 +23,7 @@ import numpy as np
 from shiyi.answering.pipeline import METHODS, AskRequest, ask
 from shiyi.cli.terminal import ProgressBar
 from shiyi.errors import ShiyiError, UsageError
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.items import Skips, json_lines, lines, table
 from shiyi.evaluation.report import Report, Run
 from shiyi.evaluation.tasks.choice import Progress, check_methods
@@ -183,7 +183,9 @@ class Kit:
     skips: Skips
 
 
-def make_kit(bench: Bench, request: Request, folder: Path, raters: int, show: Progress) -> Kit:
+def make_kit(
+    bench: EvaluationContext, request: Request, folder: Path, raters: int, show: Progress
+) -> Kit:
     """Ask every question by every method and write sheets (CSV), a page to rate on, and the key.
 
     Sheets and pages do not name the methods; the order differs between raters, by the seed.
@@ -199,7 +201,7 @@ def make_kit(bench: Bench, request: Request, folder: Path, raters: int, show: Pr
         raise UsageError(f"{request.file} holds no question to answer")
     shown, key = list[dict[str, str]](), dict[str, dict[str, str]]()
     for method in request.methods:
-        under = bench.answering(method)
+        under = bench.runtime_for(method)
         for place, (name, question, profile) in enumerate(questions, 1):
             code = hashlib.sha256(f"{request.seed} {name} {method}".encode()).hexdigest()[:10]
             wanted = AskRequest(question, method, k=request.k, profile=profile)
@@ -383,7 +385,7 @@ def main(words: Sequence[str] | None = None) -> int:
         seed=args.seed,
     )
     with ProgressBar() as bar, KnowledgeBase.open(args.kb) as base:
-        bench = Bench(base, replace(Settings(), kb=args.kb), request)
+        bench = EvaluationContext(base, replace(Settings(), kb=args.kb), request)
         kit = make_kit(bench, request, args.output, args.raters, bar.show)
     print(f"{kit.folder}: {kit.items:,} answers, {kit.sheets} sheets and pages")
     print("key.json is not for raters")

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from cooccurrence import Cooccurrence, PassageRanker, TogetherScorer
-from herbs import LearnedHerbs
-from learning import ComposedNames, Stacked
+from cooccurrence import Cooccurrence, CooccurrenceScorer, PassageRanker
+from herbs import HerbModel
+from learning import NameRegression, StackedScorer
 from signs import SignsScorer
 from typing_extensions import override
 
 from shiyi.errors import UsageError
-from shiyi.evaluation.bench import METHODS, Bench, Shared
+from shiyi.evaluation.bench import METHODS, EvaluationContext, SharedResources
 from shiyi.evaluation.items import Choice
 from shiyi.evaluation.scorers.baselines import HerbScorer, PrescriptionTable
 from shiyi.evaluation.scorers.scorer import Scorer
@@ -21,27 +21,27 @@ ENOUGH: Final = 50  # training cases from which parts of names can be learnt
 
 
 @dataclass(slots=True)
-class ExamShared(Shared):
+class ExamResources(SharedResources):
     """What runs over one base share, with the words of its books."""
 
-    together: TogetherScorer | None = None
+    together: CooccurrenceScorer | None = None
 
 
-class ExamBench(Bench):
+class ExamContext(EvaluationContext):
     """Adds the readers of exams to those of ``shiyi evaluate``."""
 
     methods: ClassVar[tuple[str, ...]] = (*METHODS, *OF_PASSAGES)
 
     @property
-    def together(self) -> TogetherScorer:
+    def together(self) -> CooccurrenceScorer:
         """Return which words stand in one passage; of no passages where the base holds none."""
         shared = self.shared
-        known = shared.together if isinstance(shared, ExamShared) else None
+        known = shared.together if isinstance(shared, ExamResources) else None
         if known is None:
             place = self.base.folder / "index"
             index = Cooccurrence.over(self.base.store, place, self.release)
-            known = TogetherScorer.over(index, self.linker.index)
-            if isinstance(shared, ExamShared):
+            known = CooccurrenceScorer.over(index, self.linker.index)
+            if isinstance(shared, ExamResources):
                 shared.together = known
         return known
 
@@ -79,9 +79,9 @@ class ExamBench(Bench):
     @override
     def case_scorer(self, method: str, training: Sequence[Choice]) -> Scorer:
         if method == "fused" and len(training) >= ENOUGH:
-            return Stacked.of(training, self.recalls(), ComposedNames.of)
+            return StackedScorer.of(training, self.recalls(), NameRegression.of)
         return super().case_scorer(method, training)
 
     @override
     def herb_scorers(self, table: PrescriptionTable) -> list[HerbScorer]:
-        return LearnedHerbs.of(table).scorers
+        return HerbModel.of(table).scorers

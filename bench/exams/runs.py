@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from readers import ExamBench, ExamShared
+from readers import ExamContext, ExamResources
 from store import ReportStore, state_of
 
 from shiyi.errors import UsageError
-from shiyi.evaluation.bench import Bench, Request, Shared
+from shiyi.evaluation.bench import EvaluationContext, Request, SharedResources
 from shiyi.evaluation.questions.safety import FROM_CLAIMS
 from shiyi.evaluation.report import Report, Run
 from shiyi.evaluation.runner import evaluate
@@ -20,20 +20,20 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
 @dataclass
-class Bases:
+class SharedBase:
     """An opened base and what runs over it share; one a process."""
 
     base: KnowledgeBase
     settings: Settings
-    known: Shared
+    known: SharedResources
     runs: Path
 
     @classmethod
-    def open(cls, kb: Path, runs: Path) -> "Bases":
+    def open(cls, kb: Path, runs: Path) -> "SharedBase":
         """Open a base to read."""
         settings = replace(Settings(), kb=kb)
         base = KnowledgeBase.open(kb)
-        return cls(base, settings, ExamShared.over(base, settings), runs)
+        return cls(base, settings, ExamResources.over(base, settings), runs)
 
     def kept(self, swept_request: "Asked") -> Report | None:
         """Return the stored report of a request; None where it was not measured yet."""
@@ -52,7 +52,7 @@ class Bases:
                 settings,
                 request,
                 known=self.known if same else None,
-                bench=ExamBench if is_exam(request.task, request.file) else Bench,
+                bench=ExamContext if is_exam(request.task, request.file) else EvaluationContext,
             )
             self._store(settings).put(request, report)
             label = f"{request.task} {Path(request.file).name} {','.join(request.methods)}"
@@ -80,11 +80,11 @@ def is_exam(task: str, file: str) -> bool:
 def measured_apart(kb: Path, runs: Path, swept_request: Asked) -> None:
     """Measure one request in a process of its own, which keeps its base for the next one."""
     if kb not in _HERE:
-        _HERE[kb] = Bases.open(kb, runs)
+        _HERE[kb] = SharedBase.open(kb, runs)
     _HERE[kb].measure(swept_request)
 
 
-_HERE: dict[Path, Bases] = {}
+_HERE: dict[Path, SharedBase] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def swept(
     settings: Settings,
     request: Request,
     sweep: Sweep | None,
-    bench: type[Bench] = Bench,
+    bench: type[EvaluationContext] = EvaluationContext,
 ) -> Report:
     """Measure a request, at each value of a swept parameter, in one report; runs say their value.
 
@@ -140,14 +140,14 @@ def swept(
     """
     if sweep is None:
         return evaluate(base, settings, request, bench=bench)
-    shared: Shared | None = None
+    shared: SharedResources | None = None
     reports = list[Report]()
     runs = list[Run]()
     for value in sweep.values:
         changed, chosen = at(request, settings, sweep.name, value)
         same = chosen.linking == settings.linking  # else mentions are linked again
         if same and shared is None:
-            shared = Shared.over(base, settings)
+            shared = SharedResources.over(base, settings)
         known = shared if same else None
         reports.append(evaluate(base, chosen, changed, known=known, bench=bench))
         runs += [replace(run, at={sweep.name: value}) for run in reports[-1].runs]

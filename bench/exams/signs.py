@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shiyi.evaluation.scorers.graph import View
-from shiyi.evaluation.scorers.scorer import Linking
+from shiyi.evaluation.scorers.scorer import CachingLinker
 
 SHOWS = "hasManifestation"
 
@@ -20,7 +20,7 @@ class SignsScorer:
     """
 
     view: View
-    linking: Linking
+    linking: CachingLinker
     ranked: bool = True  # whether rarity and confidence count, or only how many signs are shared
     _shown: Mapping[str, Mapping[str, float]] | None = None
     _rarity: Mapping[str, float] = field(default_factory=dict)

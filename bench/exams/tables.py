@@ -5,7 +5,7 @@ from html import escape
 
 from runs import is_exam
 
-from shiyi.evaluation.metrics import paired
+from shiyi.evaluation.metrics import compare_paired
 from shiyi.evaluation.questions.safety import FROM_CLAIMS as CLAIMS
 from shiyi.evaluation.report import Report
 
@@ -62,7 +62,7 @@ def switched(whole: Report, left: Report, metric: str, name: str) -> str:
     m, gone = (left.metrics(left.runs[0])[each] for each in (metric, "abstained"))
     text = f"| {name} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] | "
     if left is not whole:
-        gap = paired(left.runs[0].values[metric], whole.runs[0].values[metric], 0)
+        gap = compare_paired(left.runs[0].values[metric], whole.runs[0].values[metric], 0)
         text += f"{gap['difference']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}] | {gap['p']:.4f}"
     else:
         text += " | "

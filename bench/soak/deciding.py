@@ -18,13 +18,13 @@ from shiyi.model.iris import graph, resource
 from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import SHIYI
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
 
 _OWN = frozenset({graph("reviews"), graph("journal")})
 
 
 @dataclass(slots=True)
-class Rush:
+class ConcurrentDecisions:
     """Decisions made and refused as stale; what was lost, and whether a serial order gives the same."""
 
     curators: int
@@ -51,7 +51,9 @@ def _base(kb: Path, items: int) -> list[str]:
     return [each.iri.value for each in claims]
 
 
-def rush(curators: int, each: int, items: int, seed: int, home: Path | None = None) -> Rush:
+def rush(
+    curators: int, each: int, items: int, seed: int, home: Path | None = None
+) -> ConcurrentDecisions:
     """Let threads decide about the same claims, each by the version it read; then do it one by one."""
     folder = Path(tempfile.mkdtemp(prefix="soak-rush-", dir=home))
     try:
@@ -60,8 +62,8 @@ def rush(curators: int, each: int, items: int, seed: int, home: Path | None = No
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _rushed(folder: Path, curators: int, each: int, items: int, seed: int) -> Rush:
-    row, turn = Rush(curators, items), threading.Lock()
+def _rushed(folder: Path, curators: int, each: int, items: int, seed: int) -> ConcurrentDecisions:
+    row, turn = ConcurrentDecisions(curators, items), threading.Lock()
     made: list[tuple[int, str, str, str, str]] = []
     iris = _base(folder / "kb", items)
     with KnowledgeBase.open(folder / "kb", write=True) as kb:
@@ -101,4 +103,4 @@ def _rushed(folder: Path, curators: int, each: int, items: int, seed: int) -> Ru
 
 
 def _data(kb: KnowledgeBase) -> str:
-    return release_of(quad for quad in kb.store.match() if quad.graph_name not in _OWN)
+    return compute_release(quad for quad in kb.store.match() if quad.graph_name not in _OWN)

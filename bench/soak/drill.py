@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.bases import BATCH, batch
 
 from shiyi.sparql.base.backups import back_up, restore
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
 from shiyi.sparql.base.writer import JOURNAL_FILE
 
 _CHANGES = 100  # before the backup, and as many after it
@@ -70,4 +70,4 @@ def _change(kb: Path, first: int) -> None:
 
 def _held(kb: Path) -> tuple[int, str]:
     with KnowledgeBase.open(kb, write=True) as opened:
-        return opened.sequence, release_of(opened.store.match())
+        return opened.sequence, compute_release(opened.store.match())

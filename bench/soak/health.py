@@ -76,7 +76,7 @@ def _ask(runtime: Runtime, cases: Sequence[Case | HarmCase], found: Safety) -> N
 
 
 @dataclass(slots=True)
-class Namelessness:
+class DeidentificationReport:
     """Made-up cases, what names somebody in them, and how much of that was left."""
 
     cases: int = 0
@@ -96,9 +96,9 @@ class Namelessness:
         return asdict(self) | {"faults": self.found + missed}
 
 
-def namelessness(count: int, read_in: int, seeds: Sequence[int]) -> Namelessness:
+def namelessness(count: int, read_in: int, seeds: Sequence[int]) -> DeidentificationReport:
     """Accept names out of ``count`` cases for each seed, and read ``read_in`` into a base of its own."""
-    found, removed = Namelessness(count * len(seeds), seeds=list(seeds)), Counter[str]()
+    found, removed = DeidentificationReport(count * len(seeds), seeds=list(seeds)), Counter[str]()
     for seed in seeds:
         for person in people(seed, count):
             body = deidentify(person.text, {}, removed)
@@ -113,7 +113,7 @@ def namelessness(count: int, read_in: int, seeds: Sequence[int]) -> Namelessness
     return found
 
 
-def _read_in(folder: Path, persons: Sequence[Person], message: Namelessness) -> None:
+def _read_in(folder: Path, persons: Sequence[Person], message: DeidentificationReport) -> None:
     """Read cases in by the command, and look for who they were in all it wrote and stated."""
     kb, table = folder / "kb", folder / "cases.jsonl"
     _shiyi(kb, "build")

@@ -25,7 +25,7 @@ import psutil
 from tests.support import bases
 from tests.support.processes import serving
 
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
 
 _DEADLINE = 0.5  # seconds that the server allows a free query here
 _PAGES = tuple(sorted(bases.CONCEPTS))[:20]
@@ -35,7 +35,7 @@ _NOTES = 20
 
 
 @dataclass(slots=True)
-class Siege:
+class AttackReport:
     """Requests sent, their answers by status, good requests beside them, and the server's memory."""
 
     requests: int = 0
@@ -202,9 +202,9 @@ LIMITS = {
 }  # fmt: skip
 
 
-def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> Siege:
+def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> AttackReport:
     """Send ``count`` hostile requests of every kind to a server of its own, with good ones beside."""
-    found = Siege(kinds=len(KINDS), addresses=addresses)
+    found = AttackReport(kinds=len(KINDS), addresses=addresses)
     with TemporaryDirectory() as folder:
         kb, quads = Path(folder) / "kb", list(bases.kitchen_quads())
         build_generation(kb, quads, {"quads": len(quads)})
@@ -214,8 +214,8 @@ def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> Sieg
             ProcessPoolExecutor(clients, get_context("spawn")) as enemies,
         ):
             process = psutil.Process(server.pid)
-            crowd = Crowd(address.removeprefix("http://"), clients, addresses, enemies)
-            _siege(crowd, count // 10, seed - 1, Siege())  # so that what is stored is there
+            crowd = Attackers(address.removeprefix("http://"), clients, addresses, enemies)
+            _siege(crowd, count // 10, seed - 1, AttackReport())  # so that what is stored is there
             first = _resident(process)
             parts = [count * part // 4 - count * (part - 1) // 4 for part in range(1, 5)]
             for part, share in enumerate(parts):
@@ -233,7 +233,7 @@ def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> Sieg
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class Attackers:
     """Who besieges a server, from how many addresses, each client in a process of its own."""
 
     host: str
@@ -244,7 +244,7 @@ class Crowd:
 
 def _held(kb: Path) -> str:
     with KnowledgeBase.open(kb) as opened:
-        return release_of(opened.store.match())
+        return compute_release(opened.store.match())
 
 
 def _good(number: int) -> tuple[str, str]:
@@ -257,7 +257,7 @@ def _good(number: int) -> tuple[str, str]:
     )[number % 3]
 
 
-def _siege(crowd: Crowd, count: int, seed: int, found: Siege) -> None:
+def _siege(crowd: Attackers, count: int, seed: int, found: AttackReport) -> None:
     stop = threading.Event()
     asker = threading.Thread(target=_ask, args=(crowd.host, stop, found))
     asker.start()
@@ -285,9 +285,9 @@ def _siege(crowd: Crowd, count: int, seed: int, found: Siege) -> None:
     }
 
 
-def _attack(host: str, seed: int, numbers: range, addresses: int) -> Siege:
+def _attack(host: str, seed: int, numbers: range, addresses: int) -> AttackReport:
     """Send the requests of those numbers, one after the other."""
-    found, statuses = Siege(), Counter[str]()
+    found, statuses = AttackReport(), Counter[str]()
     chance = random.Random(f"{seed} {numbers.start}")  # noqa: S311 - inputs, not secrets
     for number in numbers:
         kind = list(KINDS)[number % len(KINDS)]
@@ -310,7 +310,7 @@ def _attack(host: str, seed: int, numbers: range, addresses: int) -> Siege:
     return found
 
 
-def _ask(host: str, stop: threading.Event, found: Siege) -> None:
+def _ask(host: str, stop: threading.Event, found: AttackReport) -> None:
     """Send good requests, twenty a second, until instructed to stop."""
     while not stop.is_set():
         kind, path = _good(found.good)

@@ -25,7 +25,7 @@ PATIENCE = 120.0  # seconds for a process to begin, on a machine with much else 
 
 
 @dataclass(slots=True)
-class Found:
+class DamageCount:
     """What a check found: numbers of acknowledged things lost, of torn and of doubled ones."""
 
     lost: int = 0
@@ -46,7 +46,7 @@ class Stage:
     name: str
     prepare: Callable[[Path], None]
     work: Callable[[Path, int, Say], None]
-    check: Callable[[Path, int, list[int]], Found]
+    check: Callable[[Path, int, list[int]], DamageCount]
     seconds: float
     words: int = 3
 
@@ -81,7 +81,7 @@ def _run(work: Callable[[Path, int, Say], None], folder: Path, turn: int, pipe: 
     signal.pause()  # so that it is killed in any case
 
 
-class Nursery:
+class ForkServer:
     """Starts processes that have imported everything already, hence within milliseconds."""
 
     def __init__(self, *modules: str) -> None:
@@ -107,7 +107,7 @@ class Nursery:
             raise RuntimeError(f"{stage.name}: the process did not begin")
         return process, own
 
-    def killed(
+    def kill_process(
         self, stage: Stage, folder: Path, turn: int, words: int, after: float
     ) -> tuple[list[int], int]:
         """Kill a process some time after so many words; return what it had stated, and its status."""
@@ -133,14 +133,14 @@ def soak(stage: Stage, kills: int, seed: int, home: Path | None = None) -> Outco
     A process that was done before is run again and counts for nothing.
     """
     chance = random.Random(f"{seed} {stage.name}")  # noqa: S311 - moments, not secrets
-    row, nursery, turn, longest = Outcome(stage.name), Nursery(), 0, stage.seconds
+    row, nursery, turn, longest = Outcome(stage.name), ForkServer(), 0, stage.seconds
     folder = Path(tempfile.mkdtemp(prefix=f"soak-{stage.name.replace(' ', '-')}-", dir=home))
     try:
         stage.prepare(folder)
         while row.kills < kills and turn < 20 * kills + 20:
             turn += 1
             words, after = chance.randrange(stage.words + 1), chance.uniform(0, longest)
-            text, status = nursery.killed(stage, folder, turn, words, after)
+            text, status = nursery.kill_process(stage, folder, turn, words, after)
             done = DONE in text
             text = [number for number in text if number >= 0]
             row.finished += done

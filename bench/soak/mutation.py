@@ -93,7 +93,7 @@ class Mutant:
     old: str
     new: str
 
-    def planted(self, source: str) -> str:
+    def plant(self, source: str) -> str:
         """Return the module's source with the fault."""
         return source[: self.start] + self.new + source[self.end :]
 
@@ -213,7 +213,7 @@ def make_map(folder: Path, tests: Iterable[str]) -> None:
     (place / "log").write_text(done.stdout, "utf-8")
 
 
-class Cover:
+class CoverageMap:
     """Which tests run which lines, and how long each takes: one map or several, the last of which
     has what was written since.
     """
@@ -252,10 +252,10 @@ class Cover:
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that run a fault's lines, or may, the quickest first."""
-        found = self._covering(mutant) | self._unknown(mutant.module)
-        return self._ordered(found, mutant.module)
+        found = self._covering_tests(mutant) | self._unknown(mutant.module)
+        return self._sort_tests(found, mutant.module)
 
-    def _covering(self, mutant: Mutant) -> set[str]:
+    def _covering_tests(self, mutant: Mutant) -> set[str]:
         lines = self._contexts(mutant.module)
         return {
             re.split(r"[|\[]", context)[0]
@@ -278,14 +278,14 @@ class Cover:
     def others(self, mutant: Mutant, run: Iterable[str]) -> list[str]:
         """Return tests for what runs in workers alone, and for what is synced before a power cut."""
         tests, seconds, found = {*run}, 0.0, list[str]()
-        if self._covering(mutant) and "sync" not in mutant.old:
+        if self._covering_tests(mutant) and "sync" not in mutant.old:
             return []
-        for each in self._ordered(_tests_of(mutant.module) - tests, mutant.module):
+        for each in self._sort_tests(_tests_of(mutant.module) - tests, mutant.module):
             seconds += self._costs[each]
             found += [each] if seconds < _OTHERS else []
         return found
 
-    def _ordered(self, tests: Iterable[str], module: str) -> list[str]:
+    def _sort_tests(self, tests: Iterable[str], module: str) -> list[str]:
         noticed, own = self._noticed[module], f"/test_{Path(module).stem}.py::"
         return sorted(tests, key=lambda t: (-noticed[t], own not in t, self._costs[t], t))
 
@@ -317,7 +317,7 @@ class Copy:
         for name in _LIBRARIES:  # the processes that run tests are forked from this one
             import_module(name)
 
-    def noticed(self, mutant: Mutant, cover: Cover) -> str:
+    def find_noticing_test(self, mutant: Mutant, cover: CoverageMap) -> str:
         """Return the test that notices a fault; nothing where none does."""
         path = self.folder / "src/shiyi" / mutant.module
         sound = path.read_text("utf-8")
@@ -325,13 +325,13 @@ class Copy:
         try:
             for tests in (covering, cover.others(mutant, covering)):
                 left = [each for each in tests if self._fit.get(each, True)]
-                self._write(path, mutant.planted(sound))
-                while found := self._failing(left):
+                self._write(path, mutant.plant(sound))
+                while found := self._failing_test(left):
                     test = found.partition("[")[0]
                     if test not in self._fit:  # it may need a test that did not run
                         self._write(path, sound)
-                        self._fit[test] = not self._failing([test] if test in left else [])
-                        self._write(path, mutant.planted(sound))
+                        self._fit[test] = not self._failing_test([test] if test in left else [])
+                        self._write(path, mutant.plant(sound))
                     if self._fit[test]:
                         return found
                     left.remove(test)
@@ -345,7 +345,7 @@ class Copy:
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
             compiled.unlink()
 
-    def _failing(self, tests: list[str]) -> str:
+    def _failing_test(self, tests: list[str]) -> str:
         if not tests:
             return ""
         process = multiprocessing.get_context("fork").Process(target=self._run, args=(tests,))
@@ -384,7 +384,7 @@ def plant(chosen: list[Mutant], folder: Path, minutes: float) -> Counter[str]:
     known = dict[tuple[str, ...], str]()
     until = time.monotonic() + minutes * 60
     with tempfile.TemporaryDirectory() as home:
-        cover, copy = Cover(folder), Copy(Path(home))
+        cover, copy = CoverageMap(folder), Copy(Path(home))
         for word, *name, by in _read(results):
             known[tuple(name)] = word
             cover.note(name[0], by)
@@ -392,7 +392,7 @@ def plant(chosen: list[Mutant], folder: Path, minutes: float) -> Counter[str]:
             if mutant.name in known or time.monotonic() > until:
                 continue
             began = time.monotonic()
-            by = copy.noticed(mutant, cover)
+            by = copy.find_noticing_test(mutant, cover)
             cover.note(mutant.module, by)
             known[mutant.name] = word = "noticed" if by else "lived"
             row = (word, *mutant.name, str(mutant.line), f"{time.monotonic() - began:.0f}", by)

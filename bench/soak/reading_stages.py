@@ -24,7 +24,7 @@ from shiyi.model.rdf import NamedNode, Quad, text
 from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.settings import IngestSettings, ModelSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
-from soak.killing import Found, Say, Stage
+from soak.killing import DamageCount, Say, Stage
 
 _HERBS = "山楂 山药 枸杞子 大枣 百合".split()  # noqa: SIM905
 _WORDS = ("味甘，性平。治头痛。", "味辛，性温。治咳嗽。", "味甘，性平。煮粥食。")
@@ -109,9 +109,9 @@ def read_by_model(folder: Path, turn: int, say: Say) -> None:
         _read(folder / "kb", folder / "notes.md", "llm", say)
 
 
-def _check_read(folder: Path, kind: str, items: list[int]) -> Found:
+def _check_read(folder: Path, kind: str, items: list[int]) -> DamageCount:
     with KnowledgeBase.open(folder / "kb", write=True) as base:
-        found = Found(lost=max(0, max(items, default=0) - base.sequence))
+        found = DamageCount(lost=max(0, max(items, default=0) - base.sequence))
         found.torn += _torn({quad for quad in base.store.match() if quad.graph_name != JOURNAL})
     with _model(folder):
         _read(folder / "kb", folder / "notes.md", kind, lambda _: None)
@@ -123,12 +123,12 @@ def _check_read(folder: Path, kind: str, items: list[int]) -> Found:
     return found
 
 
-def check_rules(folder: Path, turn: int, found: list[int]) -> Found:
+def check_rules(folder: Path, turn: int, found: list[int]) -> DamageCount:
     """Look whether going on gives what an undisturbed run gives."""
     return _check_read(folder, "rules", found)
 
 
-def check_model(folder: Path, turn: int, found: list[int]) -> Found:
+def check_model(folder: Path, turn: int, found: list[int]) -> DamageCount:
     """Look whether going on gives what an undisturbed run gives."""
     return _check_read(folder, "llm", found)
 
@@ -163,9 +163,9 @@ def forget(folder: Path, turn: int, say: Say) -> None:
     _forget(folder / "kb", say)
 
 
-def check_forgotten(folder: Path, turn: int, items: list[int]) -> Found:
+def check_forgotten(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether going on leaves what an undisturbed run leaves."""
-    found = Found(torn=_torn(_held(folder / "kb")))
+    found = DamageCount(torn=_torn(_held(folder / "kb")))
     _forget(folder / "kb")
     now, wanted = _held(folder / "kb"), _wanted(folder / "without")
     found.lost += len(wanted - now)

@@ -11,7 +11,7 @@ from tests.support import bases
 from tests.support.bases import BATCH, base, batch, batches
 
 from shiyi.build import index_base, validate_quads
-from shiyi.curation.accounts import Audit, People, Role
+from shiyi.curation.accounts import AccountStore, Audit, Role
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
 from shiyi.linking.labels import LabelIndex
@@ -21,11 +21,11 @@ from shiyi.ontology.terms import SHIYI
 from shiyi.server.site.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.base.backups import back_up, damages, read_listing, restore
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
-from shiyi.sparql.base.writer import applied_through
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
+from shiyi.sparql.base.writer import last_applied
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot, remove_leftovers
-from soak.killing import Found, Say, Stage
+from soak.killing import DamageCount, Say, Stage
 
 _WINDOW = 10  # batches that stand at a time; older ones are taken away
 
@@ -52,14 +52,14 @@ def write(folder: Path, turn: int, say: Say) -> None:
                 kb.store.flush()
 
 
-def check_written(folder: Path, turn: int, items: list[int]) -> Found:
+def check_written(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether every batch that was acknowledged stands, whole and once."""
-    found = Found()
+    found = DamageCount()
     with KnowledgeBase.open(folder / "kb", write=True) as kb:
         last, message = kb.sequence, max(items, default=0)
         found.lost += max(0, message - last)
         stored, wanted = batches(kb.store), expected(last)
-        found.torn += stored != wanted or applied_through(kb.store) != last
+        found.torn += stored != wanted or last_applied(kb.store) != last
         if message:
             again = kb.writer.write([], key=f"k{message}", who="w", why="s")
             found.doubled += again != message or kb.sequence != last
@@ -84,9 +84,9 @@ def decide(folder: Path, turn: int, say: Say) -> None:
                 say(desk.undo(change.iri, "chief", "").number)
 
 
-def check_decided(folder: Path, turn: int, items: list[int]) -> Found:
+def check_decided(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether each decision is there once, and the claims are what the decisions say."""
-    found = Found()
+    found = DamageCount()
     with KnowledgeBase.open(folder / "kb", write=True) as kb:
         desk = Decisions(Changes(kb.writer))
         numbers = [each.number for each in desk.changes.latest(100_000)]
@@ -125,7 +125,7 @@ def snap(folder: Path, turn: int, say: Say) -> None:
             say(number)
 
 
-def check_snapped(folder: Path, turn: int, items: list[int]) -> Found:
+def check_snapped(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether the base is whole, and dead owners' snapshots go."""
     found = check_written(folder, turn, items)
     home = folder / "kb" / "snapshots"
@@ -163,9 +163,9 @@ def copy_out(folder: Path, turn: int, say: Say) -> None:
         say(number)
 
 
-def check_copies(folder: Path, turn: int, items: list[int]) -> Found:
+def check_copies(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether every backup that has its name is whole, and can be restored."""
-    found = Found()
+    found = DamageCount()
     found.lost += sum(not (folder / f"out-{number}").is_dir() for number in items)
     outs = sorted(each for each in folder.glob("out-*") if not each.name.endswith(".part"))
     for out in outs:
@@ -189,9 +189,9 @@ def bring_back(folder: Path, turn: int, say: Say) -> None:
         say(number)
 
 
-def check_restored(folder: Path, turn: int, items: list[int]) -> Found:
+def check_restored(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether each restored base that has its name holds what was backed up."""
-    found = Found()
+    found = DamageCount()
     found.lost += sum(not (folder / f"out-{number}").is_dir() for number in items)
     wanted = _held(folder / "kb")
     for out in folder.glob("out-*"):
@@ -208,7 +208,7 @@ def _sweep(folder: Path) -> None:
 
 def _held(kb: Path) -> tuple[int, str]:
     with KnowledgeBase.open(kb, write=True) as opened:
-        return opened.sequence, release_of(opened.store.match())
+        return opened.sequence, compute_release(opened.store.match())
 
 
 def rebuild(folder: Path, turn: int, say: Say) -> None:
@@ -223,9 +223,9 @@ def rebuild(folder: Path, turn: int, say: Say) -> None:
         number += 1
 
 
-def check_built(folder: Path, turn: int, items: list[int]) -> Found:
+def check_built(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether the current generation is one whole build, and its indexes fit or are absent."""
-    found = Found()
+    found = DamageCount()
     with KnowledgeBase.open(folder / "kb") as kb:
         number = int(kb.manifest["counts"].get("number", -1))
         found.lost += max(items, default=-1) > number
@@ -253,12 +253,12 @@ def examine(folder: Path, turn: int, say: Say) -> None:
         number += 1
 
 
-def check_examined(folder: Path, turn: int, items: list[int]) -> Found:
+def check_examined(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether validating changed nothing and left nothing."""
     wanted, now = folder / "wanted", _held(folder / "kb")
     if not wanted.exists():
         wanted.write_text(repr(now))
-    found = Found(torn=int(wanted.read_text() != repr(now)))
+    found = DamageCount(torn=int(wanted.read_text() != repr(now)))
     home = folder / "kb" / "snapshots"
     home.mkdir(exist_ok=True)
     remove_leftovers(home)
@@ -268,7 +268,7 @@ def check_examined(folder: Path, turn: int, items: list[int]) -> Found:
 
 def admit(folder: Path, turn: int, say: Say) -> None:
     """Add accounts and tokens, revoke every third token, and note each in the audit log."""
-    people, tokens, audit = People(folder / "kb"), Tokens(folder / "kb"), Audit(folder / "kb")
+    people, tokens, audit = AccountStore(folder / "kb"), Tokens(folder / "kb"), Audit(folder / "kb")
     for number in range(max(1, len(people.all())), 1_000_000):
         if people.find(f"p{number}") is None:
             people.add(f"p{number}", Role.CURATOR, subject=f"elsewhere {number}")
@@ -280,10 +280,10 @@ def admit(folder: Path, turn: int, say: Say) -> None:
         say(number)
 
 
-def check_admitted(folder: Path, turn: int, items: list[int]) -> Found:
+def check_admitted(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether accounts, tokens and the audit log have what was acknowledged, once, and no more."""
     kb, last = folder / "kb", max(items, default=0)
-    found, names = Found(), list(People(kb).all())
+    found, names = DamageCount(), list(AccountStore(kb).all())
     found.torn += names != [f"p{number}" for number in range(1, len(names) + 1)]
     found.lost += max(0, last - len(names))
     values = {each.name for each in Tokens(kb).all()}

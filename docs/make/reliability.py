@@ -5,7 +5,7 @@ from pathlib import Path
 
 from shiyi.reasoning.adjacency import Projection
 from shiyi.reasoning.confidence.evidence import Structure
-from shiyi.reasoning.confidence.fusion import Calibration, calibrated
+from shiyi.reasoning.confidence.fusion import Calibration, fit_fusion
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 PAGE = Path(__file__).parents[1] / "explanation/reliability.svg"
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--kb", type=Path, default=Path("kb"))
     with KnowledgeBase.open(parser.parse_args().kb) as base:
         graph = Projection.from_store(base.store, base.release)
-    _, found = calibrated(Structure.of(graph))
+    _, found = fit_fusion(Structure.of(graph))
     PAGE.write_text(drawn(found), "utf-8")
 
 

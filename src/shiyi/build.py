@@ -62,11 +62,11 @@ def validate_n_quads(written: bytes) -> tuple["Result", ...]:
 
 def validate_quads(quads: Iterable["Quad"]) -> tuple["Result", ...]:
     """Validate quads against every shape; an empty tuple means that they conform."""
-    from shiyi.shapes.partitioning import by_subject, of_classes, validate_parts
+    from shiyi.shapes.partitioning import class_statements, sort_by_subject, validate_parts
     from shiyi.shapes.validation import shapes_graph
 
-    grouped = by_subject(quads)
-    return validate_parts(lambda: grouped, of_classes(grouped), shapes_graph())
+    grouped = sort_by_subject(quads)
+    return validate_parts(lambda: grouped, class_statements(grouped), shapes_graph())
 
 
 def make_base(
@@ -78,14 +78,14 @@ def make_base(
     ``lose_changes``.
     """
     from shiyi.ingest.tables.starter import load_starter
-    from shiyi.shapes.partitioning import without_collection
+    from shiyi.shapes.partitioning import suspend_collection
     from shiyi.sparql.base.knowledge_base import build_generation, check_changes
     from shiyi.sparql.store.oxigraph import n_quads
 
     if not lose_changes:
         check_changes(settings.kb)
         check_remote_changes(settings)
-    with _second_process() as beside, ThreadPoolExecutor(1) as thread, without_collection():
+    with _second_process() as beside, ThreadPoolExecutor(1) as thread, suspend_collection():
         steps.begin("reading tables")
         beside.submit(validate_n_quads, b"")  # loads what validates
         starter = load_starter(tables, settings.confidence)
@@ -99,13 +99,13 @@ def make_base(
             checked = thread.submit(check_quality, store)
             derive(store, settings, checked.result)
 
-        whole = described_quads(quads)
+        whole = add_description(quads)
         release = build_generation(settings.kb, whole, counts, finish, lose_changes)
         steps.begin("indexing labels and graph")
         index_base(settings, beside)
     if settings.store:
         steps.begin(f"putting the release into {settings.store}")
-        put_remote(settings)
+        load_remote(settings)
     return {"release": release, "counts": counts}
 
 
@@ -120,7 +120,7 @@ def _second_process() -> Iterator[Executor]:
         raise OutsideError("the second process of the build ended; is memory short?") from fault
 
 
-def described_quads(quads: Iterable["Quad"]) -> list["Quad"]:
+def add_description(quads: Iterable["Quad"]) -> list["Quad"]:
     """Return quads with what lets agents find out what can be asked of them.
 
     Prefixes, named queries, and which classes have which properties (VoID).
@@ -138,14 +138,14 @@ def check_remote_changes(settings: Settings) -> None:
     """Raise :class:`KnowledgeBaseError` where the remote store has changes the journal lacks."""
     from shiyi.errors import KnowledgeBaseError
     from shiyi.sparql.base.journal import last_number
-    from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
+    from shiyi.sparql.base.writer import JOURNAL_FILE, last_applied
     from shiyi.sparql.remote.store import RemoteStore
 
     if not settings.store:
         return
     store = RemoteStore(settings.store, settings.remote)
     try:
-        changes, known = applied_through(store), last_number(settings.kb / JOURNAL_FILE)
+        changes, known = last_applied(store), last_number(settings.kb / JOURNAL_FILE)
     finally:
         store.close()
     if changes > known:
@@ -156,7 +156,7 @@ def check_remote_changes(settings: Settings) -> None:
         )
 
 
-def put_remote(settings: Settings) -> bool:
+def load_remote(settings: Settings) -> bool:
     """Place the current generation into the remote store; False where it is there already."""
     from shiyi.sparql.base.knowledge_base import KnowledgeBase, push
     from shiyi.sparql.remote.store import RemoteStore
@@ -187,12 +187,12 @@ def derive(
     Where there was one it is changed in one transaction; for a store without readers.
     """
     from shiyi.model.iris import graph
-    from shiyi.reasoning.classification import held_classes
-    from shiyi.reasoning.derivation import derived_quads
+    from shiyi.reasoning.classification import stored_classifications
+    from shiyi.reasoning.derivation import derive_quads
 
-    quads = list(derived_quads(store, settings))
+    quads = list(derive_quads(store, settings))
     current = set(quads)
-    found = (*store.match(graph=graph("derived")), *held_classes(store))
+    found = (*store.match(graph=graph("derived")), *stored_classifications(store))
     old = [quad for quad in found if quad not in current]
     check()
     if old:
@@ -206,12 +206,14 @@ def rederive(base: "KnowledgeBase", settings: Settings) -> None:
 
     Where much changed, the indexes are rebuilt.
     """
-    from shiyi.answering.knowledge.updates import freshen
+    from shiyi.answering.knowledge.updates import refresh_files
     from shiyi.ontology.schema import Schema
-    from shiyi.reasoning.derivation import derived_quads, swap
+    from shiyi.reasoning.derivation import derive_quads, replace_derived
 
-    swap(base.store, derived_quads(base.store, settings), ("rules", "pagerank", "classes"))
-    freshen(base, Schema.load())
+    replace_derived(
+        base.store, derive_quads(base.store, settings), ("rules", "pagerank", "classes")
+    )
+    refresh_files(base, Schema.load())
 
 
 def index_base(
@@ -237,12 +239,12 @@ def index_base(
 def index_names(settings: Settings) -> None:
     """Write the label index of the current generation, and its counts."""
     from shiyi.answering.runtime import write_names
-    from shiyi.server.site.counts import keep
+    from shiyi.server.site.counts import store_counts
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open(settings.kb) as base:
         write_names(base, settings)
-        keep(base)
+        store_counts(base)
 
 
 def renew_base(settings: Settings) -> None:
@@ -272,19 +274,19 @@ def rebuild_indexes(settings: Settings, steps: Steps) -> int:
     process, such as a server, writes to the base.
     """
     from shiyi.answering.runtime import write_indexes
-    from shiyi.server.site.counts import keep
-    from shiyi.sparql.base.digests import has_digest, note_again
+    from shiyi.server.site.counts import store_counts
+    from shiyi.sparql.base.digests import has_digest, update_digests
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
-    from shiyi.sparql.base.writer import take_lock
+    from shiyi.sparql.base.writer import acquire_lock
 
     with KnowledgeBase.open(settings.kb) as base:
-        lock = take_lock(settings.kb)
+        lock = acquire_lock(settings.kb)
         try:
             write_indexes(base, settings, steps.begin)
             files = [p for p in (base.folder / "index").iterdir() if has_digest(p)]
-            note_again(base.folder, [each.name for each in files])
+            update_digests(base.folder, [each.name for each in files])
             steps.begin("counting")
-            keep(base)
+            store_counts(base)
         finally:
             os.close(lock)
         return sum(each.stat().st_size for each in files)

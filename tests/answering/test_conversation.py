@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from shiyi.answering.conversation import Context, after_history, merged
+from shiyi.answering.conversation import Context, context_after, merge_profiles
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.follow_ups import is_statement
 from shiyi.cli import main
@@ -32,7 +32,7 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
 def test_what_is_left_out_comes_from_the_last_question(
     runtime: Runtime, turns: list[str], asked: str, names: str
 ) -> None:
-    context = after_history(runtime, turns[:-1])
+    context = context_after(runtime, turns[:-1])
     turn = converse(runtime, turns[-1], context)
     frame = turn.context.frame
     assert frame is not None
@@ -47,7 +47,7 @@ def test_what_is_left_out_comes_from_the_last_question(
 def test_a_follow_up_takes_back_what_is_not_so_of_the_person(
     runtime: Runtime, turns: list[str], gone: str
 ) -> None:
-    turn = converse(runtime, turns[-1], after_history(runtime, turns[:-1]))
+    turn = converse(runtime, turns[-1], context_after(runtime, turns[:-1]))
     frame = turn.context.frame
     assert frame is not None
     taken = frame.of_role("condition", "complaint", "medicine")
@@ -59,12 +59,12 @@ def test_a_follow_up_takes_back_what_is_not_so_of_the_person(
 
 @from_table
 def test_a_follow_up_is_answered_first(runtime: Runtime, turns: list[str], words: str) -> None:
-    turn = converse(runtime, turns[-1], after_history(runtime, turns[:-1]))
+    turn = converse(runtime, turns[-1], context_after(runtime, turns[:-1]))
     assert words in turn.answer.sentences[0].text
 
 
 def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> None:
-    context = after_history(runtime, ["夏天胃不舒服，喝什么好？", "怕冷，大便稀"])
+    context = context_after(runtime, ["夏天胃不舒服，喝什么好？", "怕冷，大便稀"])
     turn = converse(runtime, "那绿豆汤呢？", context)
     assert any(w.severity == "contraindicated" for w in turn.answer.warnings)
 
@@ -101,7 +101,7 @@ def test_a_part_of_what_was_asked_back_is_not_asked_again(runtime: Runtime) -> N
 
 
 def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) -> None:
-    context = after_history(runtime, ["失眠吃什么好？"])
+    context = context_after(runtime, ["失眠吃什么好？"])
     turn = converse(runtime, "失眠吃什么好？\n怀孕了，在吃华法林", context)
     assert turn.context.profile == Profile(pregnant=True, medicines=("华法林",))
     assert turn.answer.question == "失眠吃什么好？\n怀孕了，在吃华法林"
@@ -154,7 +154,9 @@ def test_the_context_holds_the_frame_of_the_turn_before(runtime: Runtime) -> Non
 def test_a_later_word_replaces_an_earlier_one() -> None:
     old = Profile(age=30.0, pregnant=True, medicines=("warfarin",))
     new = Profile(pregnant=False, medicines=("aspirin",))
-    assert merged(old, new) == Profile(age=30.0, pregnant=False, medicines=("warfarin", "aspirin"))
+    assert merge_profiles(old, new) == Profile(
+        age=30.0, pregnant=False, medicines=("warfarin", "aspirin")
+    )
 
 
 @pytest.mark.parametrize("text", ["怕冷", "大便稀", "yes", "no medicines", "cold makes it worse"])

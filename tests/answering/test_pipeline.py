@@ -6,7 +6,7 @@ from types import FrameType
 import pytest
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.conditions import asked_predicates, named_in
+from shiyi.answering.understanding.conditions import find_predicates, find_relations
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.linking.normalization import normalise
 from shiyi.model.iris import resource
@@ -30,13 +30,13 @@ def test_the_relation_asked_for_is_told_first(
 
 
 def test_a_concept_that_is_the_whole_name_stays(runtime: Runtime) -> None:
-    assert named_in("活性炭能解毒吗？") == ()
+    assert find_relations("活性炭能解毒吗？") == ()
     assert "活性炭" in ask(runtime, "活性炭是什么？").text
 
 
 def test_names_are_whole_words_in_english() -> None:
-    assert named_in("Does dandelion unrelieves?") == ()
-    assert asked_predicates("Which symptom does ginger relieves") >= {"relieves"}
+    assert find_relations("Does dandelion unrelieves?") == ()
+    assert find_predicates("Which symptom does ginger relieves") >= {"relieves"}
 
 
 def test_what_may_warn_is_left_to_the_safety_check(runtime: Runtime) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.patient import Person
-from shiyi.answering.understanding.reader.alarms import emergency_signs, slots_in
+from shiyi.answering.understanding.reader.alarms import emergency_signs, find_slots
 from shiyi.cli import main
 from shiyi.evaluation.questions.safety import HarmCase, harm_cases, unsafe_words
 from shiyi.evaluation.tasks.answers import load_safety
@@ -118,7 +118,7 @@ def kitchen_runtime() -> Runtime:
 
 def _signs(question: str, *, pregnant: bool = False) -> tuple[str, ...]:
     text = QuestionText.of(question)
-    return emergency_signs(text, slots_in(text.folded), (), pregnant=pregnant)
+    return emergency_signs(text, find_slots(text.folded), (), pregnant=pregnant)
 
 
 def found(runtime: Runtime, material: str, person: Person) -> list[tuple[str, str]]:

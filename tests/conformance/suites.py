@@ -104,7 +104,7 @@ _NORMALISED = (
 def report_of(data: rdflib.Graph, shapes: rdflib.Graph) -> tuple[bool, rdflib.Graph]:
     """Validate, and let the suite read its next files as they are written."""
     try:
-        return validation.report_of(data, shapes)
+        return validation.build_report(data, shapes)
     finally:
         setattr(rdflib, _NORMALISED, False)
 

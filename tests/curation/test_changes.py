@@ -11,8 +11,8 @@ from shiyi.curation.changes import (
     Changes,
     Difference,
     Edit,
-    as_of,
     blame,
+    state_before,
     state_of,
     version_of,
 )
@@ -123,8 +123,8 @@ def test_as_of_and_blame_tell_every_earlier_state_and_its_author(changes: Change
     one = state_of(changes.store, NODE)
     changes.make(Edit("edit", (NODE,), "", removed=(label("one"),), added=(label("two"),)), "wang")
     now, history = state_of(changes.store, NODE), changes.of(NODE)
-    assert as_of(now, NODE, history, 1) == one
-    assert as_of(now, NODE, history, 0) == origin
+    assert state_before(now, NODE, history, 1) == one
+    assert state_before(now, NODE, history, 0) == origin
     assert Difference.between(one, now) == Difference((label("one"),), (label("two"),))
     assert {quad: change.who for quad, change in blame(now, history).items()} == {
         label("two"): "wang"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shiyi.cli import main
-from shiyi.curation.accounts import People, matches
+from shiyi.curation.accounts import AccountStore, matches
 from tests.support.bases import COLD, INTERACTION, RELIEF, SWEETNESS, build
 from tests.tables import from_table
 
@@ -21,10 +21,10 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def people(kb: Path) -> People:
+def people(kb: Path) -> AccountStore:
     from shiyi.curation.accounts import Role
 
-    made = People(kb)
+    made = AccountStore(kb)
     for name, role in (("li", Role.CURATOR), ("wang", Role.EDITOR), ("guest", Role.READER)):
         made.add(name, role, PASSWORD)
     made.add("root", Role.ADMINISTRATOR, PASSWORD)
@@ -32,7 +32,7 @@ def people(kb: Path) -> People:
 
 
 @pytest.fixture
-def run(kb: Path, people: People, capsys: pytest.CaptureFixture[str]) -> Any:
+def run(kb: Path, people: AccountStore, capsys: pytest.CaptureFixture[str]) -> Any:
     def asked(*words: str, status: int = 0) -> Any:
         found = main(["--kb", str(kb), *words])
         out, err = capsys.readouterr()
@@ -49,7 +49,7 @@ def test_an_account_is_made_with_a_password_from_standard_input(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a long new password\n"))
     run("user", "add", "zhao", "--role", "contributor")
-    assert matches(People(kb).get("zhao").hashed, "a long new password")
+    assert matches(AccountStore(kb).get("zhao").hashed, "a long new password")
     run("user", "role", "zhao", "curator")
     run("user", "disable", "zhao")
     [row] = [each for each in run("user", "list", "--json") if each["name"] == "zhao"]
@@ -127,6 +127,6 @@ def test_the_first_administrator_is_made_once_and_never_with_a_known_password(
         create_admin("root", settings)
     monkeypatch.setattr("sys.stdin", io.StringIO("a long new password\n"))
     create_admin("root", settings)
-    assert People(tmp_path).get("root").role is Role.ADMINISTRATOR
+    assert AccountStore(tmp_path).get("root").role is Role.ADMINISTRATOR
     with pytest.raises(UsageError, match="accounts already"):
         create_admin("other", settings)

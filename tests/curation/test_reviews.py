@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.cli import main
-from shiyi.curation.accounts import People, Role
+from shiyi.curation.accounts import AccountStore, Role
 from shiyi.curation.changes import REJECTED, Changes, state_of, version_of
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
@@ -17,7 +17,7 @@ from shiyi.model.claim import Claim, Status
 from shiyi.model.iris import graph
 from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.reasoning.confidence.reviews import decayed_claims, is_retracted
+from shiyi.reasoning.confidence.reviews import compute_decayed, is_retracted
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.bases import (
     BOOK,
@@ -175,7 +175,7 @@ PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
 @pytest.fixture
 def kb(tmp_path: Path) -> Path:
     made = build(tmp_path / "kb")
-    people = People(made)
+    people = AccountStore(made)
     people.add("wang", Role.EDITOR, PASSWORD)
     people.add("li", Role.CURATOR, PASSWORD)
     return made
@@ -190,11 +190,11 @@ def test_a_retracted_source_counts_half_until_that_is_undone(
     number = json.loads(capsys.readouterr().out)["number"]
     with KnowledgeBase.open(kb) as base:
         assert is_retracted(base.store, name)
-        assert decayed_claims(base.store)[SWEETNESS.iri.value] < 0.8
+        assert compute_decayed(base.store)[SWEETNESS.iri.value] < 0.8
     assert main(["--kb", str(kb), "review", "undo", str(number), "--as", "wang"]) == 0
     with KnowledgeBase.open(kb) as base:
         assert not is_retracted(base.store, name)
-        assert not decayed_claims(base.store)
+        assert not compute_decayed(base.store)
 
 
 def test_a_retraction_needs_a_source_a_reason_and_an_editor(

@@ -14,7 +14,7 @@ from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.runtime import write_indexes
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.ablations import ABLATIONS, chunks, usual_method
-from shiyi.evaluation.bench import METHODS, Bench, Request
+from shiyi.evaluation.bench import METHODS, EvaluationContext, Request
 from shiyi.evaluation.runner import TASKS, evaluate
 from shiyi.model.iris import resource
 from shiyi.model.rdf import Literal, Quad
@@ -57,25 +57,25 @@ def base(kb: Path) -> Iterator[KnowledgeBase]:
 
 
 @pytest.fixture(scope="module")
-def whole(base: KnowledgeBase) -> Bench:
-    bench = Bench(base, Settings(), Request("mcq", "none"))
+def whole(base: KnowledgeBase) -> EvaluationContext:
+    bench = EvaluationContext(base, Settings(), Request("mcq", "none"))
     assert bench.runtime.claims
     return bench
 
 
-def under(whole: Bench, method: str, *ablate: str) -> Bench:
+def under(whole: EvaluationContext, method: str, *ablate: str) -> EvaluationContext:
     request = replace(whole.request, methods=(method,), ablate=ablate)
-    bench = Bench(whole.base, whole.settings, request, whole.shared)
+    bench = EvaluationContext(whole.base, whole.settings, request, whole.shared)
     bench.__dict__["runtime"] = whole.runtime
     return bench
 
 
-def found(bench: Bench, method: str) -> list[object]:
+def found(bench: EvaluationContext, method: str) -> list[object]:
     """Scores of options, and for methods of answering the claims in their order."""
     scorer = bench.scorer(method)
     entries: list[object] = [scorer.scores(stem, options) for stem, options in QUESTIONS]
     if method in {"spot", "layers", "therapy", "chain"}:
-        reader = bench.retrieving(method)
+        reader = bench.reader_for(method)
         entries += [[f.fact.claim for f in reader.claims(stem)] for stem, _ in QUESTIONS]
     return entries
 
@@ -89,15 +89,19 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("switch", "method"), PAIRS)
-def test_every_switch_changes_what_its_methods_find(whole: Bench, switch: str, method: str) -> None:
+def test_every_switch_changes_what_its_methods_find(
+    whole: EvaluationContext, switch: str, method: str
+) -> None:
     assert found(under(whole, method), method) != found(under(whole, method, switch), method)
 
 
-def test_the_general_graph_alone_has_no_school_and_no_answered_questions(whole: Bench) -> None:
+def test_the_general_graph_alone_has_no_school_and_no_answered_questions(
+    whole: EvaluationContext,
+) -> None:
     taught = replace(whole.settings, chain=replace(whole.settings.chain, school="伤寒"))
     bench = under(whole, "chain", "general-kg-only")
     bench.__dict__["runtime"] = replace(whole.runtime, settings=taught)
-    left = bench.answering("chain")
+    left = bench.runtime_for("chain")
     assert left.settings.chain.school == ""
     assert left.casebook.chains == ()
 
@@ -159,9 +163,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.neural
 @pytest.mark.parametrize("task", ["mcq", "truefalse", "syndrome", "recommend"])
-def test_every_method_reads_every_task(whole: Bench, files: dict[str, Path], task: str) -> None:
+def test_every_method_reads_every_task(
+    whole: EvaluationContext, files: dict[str, Path], task: str
+) -> None:
     request = Request(task, str(files[task]), methods=METHODS)
-    bench = Bench(whole.base, whole.settings, request, whole.shared)
+    bench = EvaluationContext(whole.base, whole.settings, request, whole.shared)
     bench.__dict__["runtime"] = whole.runtime
     report = TASKS[task](bench, request, lambda *_: None)
     assert [run.method for run in report.runs] == list(METHODS)

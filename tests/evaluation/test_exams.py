@@ -5,17 +5,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cooccurrence import Cooccurrence, PassageRanker, TogetherScorer, passages_of, words
-from herbs import HiddenLayer, LearnedHerbs
-from learning import ComposedNames, Stacked
-from readers import ExamBench
+from cooccurrence import Cooccurrence, CooccurrenceScorer, PassageRanker, passages_of, words
+from herbs import HerbModel, HiddenLayer
+from learning import NameRegression, StackedScorer
+from readers import ExamContext
 from signs import SignsScorer
 
 from shiyi.errors import IndexMismatchError, UsageError
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.items import Choice, Prescription
 from shiyi.evaluation.scorers.baselines import PrescriptionTable
-from shiyi.ingest.documents.document import Document, Heading, passage_quads, section_quads, tree_of
+from shiyi.ingest.documents.document import (
+    Document,
+    Heading,
+    build_tree,
+    passage_quads,
+    section_quads,
+)
 from shiyi.model.claim import Source, Tier
 from shiyi.model.rdf import NamedNode
 from shiyi.settings import Settings
@@ -36,7 +42,7 @@ def book_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBas
     graph = NamedNode("https://example.org/graph")
     source = Source("books", "古籍", "Ancient books", Tier.CLASSIC)
     document = Document("书.txt", source, "zh", TEXT, (Heading(0, 0, ("书", "卷一")),))
-    tree = tree_of(document, 5, 20)
+    tree = build_tree(document, 5, 20)
     quads = [q for s in tree.sections for q in section_quads(s, document, graph)]
     quads += [q for p in tree.passages for q in passage_quads(p, document, graph)]
     build_generation(folder / "kb", (*bases.kitchen_quads(), *quads), {})
@@ -46,7 +52,7 @@ def book_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBas
 
 def test_passages_rank_the_option_they_mention_with_the_stem() -> None:
     index = Cooccurrence.of(PASSAGES)
-    together = TogetherScorer(index, frozenset(words("脾胃虚寒")))
+    together = CooccurrenceScorer(index, frozenset(words("脾胃虚寒")))
     right, wrong, unknown = together.scores("脾胃虚寒，腹痛，宜选", ["理中汤", "白虎汤", "麻黄汤"])
     assert right > wrong == unknown == 0.0
     assert together.scores("stomach", ["ginger", "春夏"]) == [1.0, 0.0]
@@ -58,9 +64,9 @@ def test_every_passage_of_a_word_is_found_across_batches(monkeypatch: pytest.Mon
     monkeypatch.setattr("cooccurrence._BATCH", 2)
     monkeypatch.setattr("cooccurrence._BITS", np.uint64(1))
     index = Cooccurrence.of(PASSAGES)
-    (found,) = [index.holding(key) for key in words("白虎")]
+    (found,) = [index.passages_with(key) for key in words("白虎")]
     assert found.tolist() == [2, 3]
-    assert Cooccurrence.of(()).holding(words("白虎")[0]).tolist() == []
+    assert Cooccurrence.of(()).passages_with(words("白虎")[0]).tolist() == []
 
 
 def test_the_index_of_passages_is_stored(book_base: KnowledgeBase, tmp_path: Path) -> None:
@@ -69,18 +75,20 @@ def test_the_index_of_passages_is_stored(book_base: KnowledgeBase, tmp_path: Pat
     assert all(each.startswith("书 卷一") for each in passages)
     one, two = (Cooccurrence.over(book_base.store, tmp_path, book_base.release) for _ in range(2))
     assert one.count == two.count == len(passages)
-    assert two.holding(words("理中")[0]).tolist() == one.holding(words("理中")[0]).tolist()
+    assert (
+        two.passages_with(words("理中")[0]).tolist() == one.passages_with(words("理中")[0]).tolist()
+    )
     with pytest.raises(IndexMismatchError, match="made for"):
         Cooccurrence.load(tmp_path, release="another", passages=str(len(passages)))
 
 
 def test_fused_reads_passages_unless_claims_are_withheld(book_base: KnowledgeBase) -> None:
-    def bench(**more: tuple[str, ...]) -> ExamBench:
-        return ExamBench(book_base, Settings(), Request("mcq", "x", **more))  # type: ignore[arg-type]
+    def bench(**more: tuple[str, ...]) -> ExamContext:
+        return ExamContext(book_base, Settings(), Request("mcq", "x", **more))  # type: ignore[arg-type]
 
-    assert any(isinstance(part, TogetherScorer) for part in bench().recalls())
+    assert any(isinstance(part, CooccurrenceScorer) for part in bench().recalls())
     for shut in (bench(ablate=("spo-without-text",)), bench(without=("diet",))):
-        assert not any(isinstance(part, TogetherScorer) for part in shut.recalls())
+        assert not any(isinstance(part, CooccurrenceScorer) for part in shut.recalls())
         with pytest.raises(UsageError, match="ingest books"):
             shut.scorer("passages")
 
@@ -106,7 +114,7 @@ def test_stacking_trusts_the_scorer_that_was_right_in_training() -> None:
         sizes.append(len(some))
         return _Table({})
 
-    stacked = Stacked.of(cases, [right, wrong], learning)
+    stacked = StackedScorer.of(cases, [right, wrong], learning)
     trusted, distrusted, silent = stacked.weights
     assert trusted > 0.5
     assert distrusted < -0.5
@@ -123,13 +131,13 @@ def test_a_name_of_no_training_case_is_composed_of_its_parts() -> None:
         for n in range(20)
         for a, b in (("肝", "血瘀"), ("脾", "气虚"), ("肝", "气虚"))
     ]
-    scores = ComposedNames.of(cases).scores("腹胀便溏，刺痛舌紫", ["肝气虚", "脾血瘀", "肾阳虚"])
+    scores = NameRegression.of(cases).scores("腹胀便溏，刺痛舌紫", ["肝气虚", "脾血瘀", "肾阳虚"])
     assert scores[1] == max(scores)
     assert min(scores) == 0.0
 
 
 def test_rare_signs_count_more_and_long_lists_gain_nothing(kitchen: KnowledgeBase) -> None:
-    bench = Bench(kitchen, Settings(), Request("mcq", "none"))
+    bench = EvaluationContext(kitchen, Settings(), Request("mcq", "none"))
     scorer = SignsScorer(bench.view, bench.linking)
     cold, heat, other = scorer.scores("胃不适，喜温", ["脾胃虚寒证", "胃热证", "阴虚质"])
     assert cold > heat > other == 0.0
@@ -140,11 +148,11 @@ def test_rare_signs_count_more_and_long_lists_gain_nothing(kitchen: KnowledgeBas
 def test_every_part_learns_herbs_from_prescriptions() -> None:
     training = [Prescription(str(i), ("咳嗽",), frozenset({"杏仁"})) for i in range(3)]
     training += [Prescription(str(i), ("胃痛",), frozenset({"白术"})) for i in range(3, 9)]
-    learned = LearnedHerbs.of(PrescriptionTable.of(training, ["杏仁", "白术"]))
+    learned = HerbModel.of(PrescriptionTable.of(training, ["杏仁", "白术"]))
     for score in learned.scorers:
         almond, atractylodes = score(["咳嗽"])
         assert almond > atractylodes
-    assert learned.regressed(["没见过"]).tolist() == [0.0, 0.0]
+    assert learned.regress(["没见过"]).tolist() == [0.0, 0.0]
 
 
 def test_a_hidden_layer_learns_what_goes_with_two_symptoms_together() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from shiyi.answering.runtime import write_indexes
 from shiyi.errors import UsageError
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.items import Choice
 from shiyi.evaluation.questions.generation import claim_questions, mfh_questions, surest_questions
 from shiyi.evaluation.runner import evaluate
 from shiyi.evaluation.scorers.retrieval import StatementReader
-from shiyi.evaluation.scorers.scorer import ClosedNames
+from shiyi.evaluation.scorers.scorer import ValueFinder
 from shiyi.model.iris import resource
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
@@ -48,7 +48,7 @@ def accuracy(base: KnowledgeBase, method: str, *ablate: str) -> float:
 
 
 def test_the_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> None:
-    index = Bench(base, Settings(), Request("mcq", "claims")).linker.index
+    index = EvaluationContext(base, Settings(), Request("mcq", "claims")).linker.index
     (asked,) = surest_questions(base.store, index, seed=0).items
     named = dict(asked.options)
     assert {named[letter] for letter in asked.gold} == {"花生"}
@@ -57,20 +57,20 @@ def test_the_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> N
 
 def test_who_holds_every_claim_for_equally_sure_cannot_tell_the_surest(base: KnowledgeBase) -> None:
     assert accuracy(base, "fused") == accuracy(base, "paths") == 1.0
-    index = Bench(base, Settings(), Request("mcq", "claims")).linker.index
+    index = EvaluationContext(base, Settings(), Request("mcq", "claims")).linker.index
     drawn = {
         next(iter(surest_questions(base.store, index, seed).items)).options for seed in range(9)
     }
     assert len(drawn) > 1  # the place of the right option is drawn, so a tie is a draw
-    whole = Bench(base, Settings(), Request("mcq", "claims"))
-    flat = Bench(base, Settings(), Request("mcq", "claims", ablate=("deterministic",)))
+    whole = EvaluationContext(base, Settings(), Request("mcq", "claims"))
+    flat = EvaluationContext(base, Settings(), Request("mcq", "claims", ablate=("deterministic",)))
     stem, options = "下列哪一项的药性为热？", ["花生", "山药", "枸杞子", "藜芦"]
     assert len(set(whole.scorer("paths").scores(stem, options))) == 4
     assert len(set(flat.scorer("neighbourhood").scores(stem, options))) == 1
 
 
 def test_each_kind_of_question_names_the_claims_that_answer_it(base: KnowledgeBase) -> None:
-    bench = Bench(base, Settings(), Request("retrieval", "claims"))
+    bench = EvaluationContext(base, Settings(), Request("retrieval", "claims"))
     asked = claim_questions(base.store, bench.runtime.facts, bench.linker, seed=0)
     known = set(bench.view.projection.claims)
     assert {each.kind for each in asked} >= {"plain", "two", "veiled"}
@@ -121,8 +121,8 @@ def mfh_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase
         yield opened
 
 
-def bench(base: KnowledgeBase) -> Bench:
-    return Bench(base, Settings(), Request("recommend", "claims"))
+def bench(base: KnowledgeBase) -> EvaluationContext:
+    return EvaluationContext(base, Settings(), Request("recommend", "claims"))
 
 
 def test_as_many_questions_are_asked_for_symptoms_diseases_and_syndromes(
@@ -148,7 +148,7 @@ def test_the_claims_that_answer_at_once_are_withheld(mfh_base: KnowledgeBase) ->
     opened = bench(mfh_base)
     asked, stored = mfh_questions(mfh_base.store, opened.linker.index, seed=0)
     assert len(stored) >= 3 * len(asked.items)
-    less = Bench(mfh_base, Settings(), opened.request, withheld=stored)
+    less = EvaluationContext(mfh_base, Settings(), opened.request, withheld=stored)
     assert stored <= set(opened.view.projection.claims)
     assert not stored & set(less.view.projection.claims)
     assert less.view.withheld == len(stored)
@@ -189,7 +189,7 @@ def test_natures_of_one_character_are_read_where_they_are_asked_for(
 
 
 def test_a_character_inside_a_longer_name_names_nothing(mfh_base: KnowledgeBase) -> None:
-    names = ClosedNames.of(bench(mfh_base).linker.index)
+    names = ValueFinder.of(bench(mfh_base).linker.index)
     text = "脾胃虚寒证的药性是寒"
     found = list(names.find(text, {"Nature"}, longer=[(0, 5)]))
     assert [(start, end) for start, end, _ in found] == [(9, 10)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.errors import UsageError
-from shiyi.evaluation.questions.prescriptions import load_prescriptions, load_weighted
+from shiyi.evaluation.questions.prescriptions import load_prescriptions, load_triples
 from shiyi.evaluation.tasks.choice import load_cases, load_choices, load_statements, parse_options
 
 
@@ -85,7 +85,7 @@ def test_a_missing_or_damaged_file_says_so(tmp_path: Path) -> None:
         load_choices(tmp_path / "none.jsonl")
     (tmp_path / "x.tsv.gz").write_bytes(b"no gzip")
     with pytest.raises(UsageError, match="cannot be read"):
-        load_weighted(tmp_path / "x.tsv.gz")
+        load_triples(tmp_path / "x.tsv.gz")
     (tmp_path / "x.json").write_text("{}", "utf-8")
     with pytest.raises(UsageError, match="array"):
         load_cases(tmp_path / "x.json")
@@ -153,7 +153,7 @@ def test_confidences_outside_their_range_and_repeats_are_counted(tmp_path: Path)
         lines.write(
             "1\t0\t2\t0.5\n1\t0\t2\t0.50\n1\t0\t2\t0.9\n1\t0\t3\t1.5\n1\t0\t4\n1\t0\t5\tnan\n"
         )
-    retained, skips = load_weighted(tmp_path / "w.tsv.gz")
+    retained, skips = load_triples(tmp_path / "w.tsv.gz")
     assert [each.confidence for each in retained] == [0.5, 0.9]
     assert skips.counts == {
         "the same triple again": 1,

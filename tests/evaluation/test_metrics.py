@@ -6,15 +6,15 @@ import pytest
 
 from shiyi.evaluation.metrics import (
     bleu4,
+    compare_paired,
     context_precision,
     context_recall,
+    estimate_mean,
     gleu,
     hits_at,
     mcnemar,
-    measured,
     ndcg_at,
     ndcg_of_found,
-    paired,
     precision_at,
     recall_at,
     set_scores,
@@ -73,12 +73,12 @@ def test_bleu_and_gleu_of_hand_counted_n_grams() -> None:
 
 def test_an_interval_holds_the_mean_and_repeats_with_its_seed() -> None:
     values = [1.0] * 60 + [0.0] * 40
-    one, again = measured(values, 7), measured(values, 7)
+    one, again = estimate_mean(values, 7), estimate_mean(values, 7)
     assert one == again
     assert one.value == 0.6
     assert 0.49 < one.low < 0.6 < one.high < 0.71
     assert one.draws_mean == pytest.approx(0.6)  # a hundred of a hundred, ten times
-    assert measured(values, 8) != one
+    assert estimate_mean(values, 8) != one
 
 
 def test_mcnemar_is_the_exact_binomial() -> None:
@@ -88,12 +88,12 @@ def test_mcnemar_is_the_exact_binomial() -> None:
 
 
 def test_graded_figures_are_compared_by_bootstrap() -> None:
-    same = paired([0.5, 0.2], [0.5, 0.2], 1)
+    same = compare_paired([0.5, 0.2], [0.5, 0.2], 1)
     assert (same["difference"], same["p"], same["test"]) == (0.0, 1.0, "paired bootstrap")
-    better = paired([0.9] * 30, [0.1] * 30, 1)
+    better = compare_paired([0.9] * 30, [0.1] * 30, 1)
     assert (better["difference"], better["low"]) == (0.8, 0.8)
     assert better["p"] <= 0.002
-    assert paired([1.0, 0.0], [0.0, 0.0], 1)["test"] == "McNemar, exact"
+    assert compare_paired([1.0, 0.0], [0.0, 0.0], 1)["test"] == "McNemar, exact"
 
 
 def test_bleu_and_gleu_are_those_of_nltk_and_sacrebleu() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.items import Choice, Prescription
 from shiyi.evaluation.runner import evaluate
 from shiyi.evaluation.scorers.baselines import CaseScorer, PrescriptionTable
@@ -19,9 +19,9 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.places import DATA, ROOT
 
 
-def bench(base: KnowledgeBase, **asked: object) -> Bench:
+def bench(base: KnowledgeBase, **asked: object) -> EvaluationContext:
     request = replace(Request("mcq", "none"), **asked)  # type: ignore[arg-type]
-    return Bench(base, Settings(), request)
+    return EvaluationContext(base, Settings(), request)
 
 
 def asked(stem: str, *options: str) -> Choice:

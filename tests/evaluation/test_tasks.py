@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from shiyi.cli import main
-from shiyi.evaluation.tasks.answers import Documented, _figures, is_documented, load_documented
-from shiyi.evaluation.tasks.confidence import gaps, ranked, symmetric_relations, trained
+from shiyi.evaluation.tasks.answers import (
+    DocumentQuestion,
+    _figures,
+    is_documented,
+    load_document_questions,
+)
+from shiyi.evaluation.tasks.confidence import gaps, rank_tails, symmetric_relations, train_model
 from shiyi.reasoning.embeddings.triples import Floats, Names, Row
 from shiyi.settings import ReasoningSettings
 
@@ -65,10 +70,10 @@ def test_the_command_gives_errors_and_ranked_tails_with_intervals(
 def test_what_symmetric_relations_say_from_the_other_end_helps_where_it_is_looked_up() -> None:
     rows = both_ways()
     training, test = rows[50:], rows[:50]
-    model = trained(training, "ukge_logi", 1, 30.0, QUICK)
+    model = train_model(training, "ukge_logi", 1, 30.0, QUICK)
     (plain, _), (looked, _) = (gaps(model, training, test, each) for each in (False, True))
     assert looked.mean() < plain.mean()
-    ranks = [ranked(model, model.names, training, test, lookup=each) for each in (False, True)]
+    ranks = [rank_tails(model, model.names, training, test, lookup=each) for each in (False, True)]
     assert ranks[1][""].reciprocal.mean() >= ranks[0][""].reciprocal.mean()
 
 
@@ -91,22 +96,22 @@ def test_what_is_left_out_of_a_ranking_is_named_and_counts() -> None:
     asked: list[Row] = [("d", "r", "c", 0.1)]
     places = {
         name: 1 / each.reciprocal[0]
-        for name, each in ranked(Alphabet(), names, training, asked).items()
+        for name, each in rank_tails(Alphabet(), names, training, asked).items()
     }
     assert places["raw"] == 3  # after a and b
     assert places[""] == 2  # d r a is known; d r b only from the other end
     assert places["both_ways"] == 1
     assert 1 / places["oracle"] == pytest.approx((1 + 1 / 2) / 2)  # c or b, nobody can say
-    known = ranked(Alphabet(), names, training, asked, [("d", "r", "b", 0.5)])
+    known = rank_tails(Alphabet(), names, training, asked, [("d", "r", "b", 0.5)])
     assert known[""].reciprocal[0] == 1
-    looked = ranked(Alphabet(), names, [*training, *asked], asked, lookup=True)
+    looked = rank_tails(Alphabet(), names, [*training, *asked], asked, lookup=True)
     assert looked["raw"].reciprocal[0] == 1 / 2  # what training states comes first, a before c
 
 
 def test_an_oracle_is_given_only_where_a_relation_is_symmetric() -> None:
     names, one = Names(("a", "b", "c", "d"), ("r",)), [("a", "r", "b", 1.0), ("a", "r", "c", 1.0)]
-    assert set(ranked(Alphabet(), names, one[:1], one[1:])) == {"", "raw"}
-    assert ranked(Alphabet(), names, one, [("z", "r", "a", 1.0)]) == {}
+    assert set(rank_tails(Alphabet(), names, one[:1], one[1:])) == {"", "raw"}
+    assert rank_tails(Alphabet(), names, one, [("z", "r", "a", 1.0)]) == {}
 
 
 def test_a_relation_is_symmetric_where_most_of_it_stands_both_ways() -> None:
@@ -155,7 +160,7 @@ def test_rows_are_read_and_each_fault_is_counted(tmp_path: Path) -> None:
     )
     with path.open("ab") as more:
         more.write('\n{"query": "丁"}'.encode("gbk"))
-    asked, skips = load_documented(path)
+    asked, skips = load_document_questions(path)
     assert [each.answers for each in asked] == [(("心肺", "心、肺"), ("肺经",))]
     assert skips.counts == {
         "the same question again": 1,
@@ -169,7 +174,9 @@ def test_rows_are_read_and_each_fault_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_figures_are_those_counted_by_hand() -> None:
-    item = Documented("1", "q", (("x",), ("y", "z")), ("has x", "has w"), ("n1", "n2", "n3", "n4"))
+    item = DocumentQuestion(
+        "1", "q", (("x",), ("y", "z")), ("has x", "has w"), ("n1", "n2", "n3", "n4")
+    )
     found = _figures(item, ["n1", "has x", "n2", "n3", "n4", "has w"])
     assert found == {
         "context_precision": 0.5,

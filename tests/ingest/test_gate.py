@@ -22,7 +22,7 @@ from shiyi.model.rdf import Literal, NamedNode
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import QUALIFIERS, claim_blocks, claim_quads
 from shiyi.ontology.terms import SHIYI, SKOS
-from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.shapes.validation import Result, shapes_graph, to_graph, validate
 from shiyi.sparql.store.oxigraph import n_quads
 
 PLACE = graph("candidates")
@@ -110,7 +110,7 @@ def test_each_claim_is_judged_as_if_it_were_validated_by_itself() -> None:
     for each in Gate(INDEX).judge([ProposedClaim(claim) for claim in claims * 2]):
         claim = each.proposed.claim
         by_focus: dict[str, list[Result]] = {}
-        for result in validate(lowered(neighbourhood(claim, classes)), shapes):
+        for result in validate(to_graph(neighbourhood(claim, classes)), shapes):
             if result.severity == "Violation":
                 by_focus.setdefault(result.focus, []).append(result)
         alone = {(r.component, r.path, r.message_en) for r in results_against(claim, by_focus)}

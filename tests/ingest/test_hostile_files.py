@@ -11,7 +11,7 @@ import pytest
 from shiyi.errors import ShiyiError, TableError, TooLargeError, UsageError
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.limits import decode, lines
-from shiyi.ingest.datasets.mapped_tables import rows_of
+from shiyi.ingest.datasets.mapped_tables import read_rows
 from shiyi.ingest.datasets.mapping import Table
 from shiyi.ingest.documents.books import read_books
 from shiyi.ingest.documents.files import read_text
@@ -40,7 +40,7 @@ def test_a_line_of_a_gibibyte_is_refused_at_its_limit(endless: Path) -> None:
     with pytest.raises(TooLargeError, match="a line of"):
         list(read_books(endless, load_dataset("tcm-ancient-books"), LIMIT))
     with pytest.raises(ShiyiError):
-        list(rows_of(endless, TABLE, Settings()))
+        list(read_rows(endless, TABLE, Settings()))
     text = endless.rename(endless.with_suffix(".txt"))
     with pytest.raises(TooLargeError):
         read_text(text, LIMIT)
@@ -133,14 +133,14 @@ def test_rows_that_do_not_fit_their_columns_are_refused(tmp_path: Path, written:
     path = tmp_path / "t.tsv"
     path.write_bytes(written)
     with pytest.raises((TableError, UsageError)):
-        list(rows_of(path, TABLE, Settings()))
+        list(read_rows(path, TABLE, Settings()))
 
 
 def test_a_quote_that_never_ends_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(b'a,b\n1,"' + b"x\n" * (1 << 20))
     with pytest.raises(TableError, match=r"t\.csv"):
-        list(rows_of(path, Table("t.csv", ("a", "b"), "a", quoted=True), Settings()))
+        list(read_rows(path, Table("t.csv", ("a", "b"), "a", quoted=True), Settings()))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "utf-16", "utf-8-sig"])

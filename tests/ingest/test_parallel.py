@@ -20,7 +20,7 @@ import pytest
 
 from shiyi.artefacts import artefact
 from shiyi.cli import main
-from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import MissingExtraError, ShiyiError, UsageError
 from shiyi.ingest.batches import Batch, Report
 from shiyi.ingest.datasets.dataset import load_dataset
@@ -69,7 +69,7 @@ def documents(books: Path) -> Iterator[Document | ShiyiError]:
 
 
 def reader_of(index: Path) -> DocumentReader:
-    release = Mapped.open(index / FILE).about["release"]
+    release = Memmap.open(index / FILE).about["release"]
     settings = Settings()
     return DocumentReader(
         DATASET, index, release, replace(settings, ingest=replace(settings.ingest, batch=3))

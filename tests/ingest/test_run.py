@@ -16,7 +16,15 @@ import pytest
 from shiyi.artefacts import artefact
 from shiyi.cli import main
 from shiyi.ingest.datasets.dataset import load_dataset
-from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Change, Gate, ProposedClaim, Votes, change_of
+from shiyi.ingest.gate import (
+    CANDIDATES,
+    QUARANTINE,
+    Change,
+    Gate,
+    ProposedClaim,
+    Votes,
+    build_change,
+)
 from shiyi.ingest.retraction import SeenNodes, sweep
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Polarity, Source, Tier
@@ -248,7 +256,7 @@ def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> Non
     judged = Gate(INDEX).judge([ProposedClaim(right), ProposedClaim(wrong)])
     assert [bool(each.faults) for each in judged] == [False, True]
     store = OxigraphStore.in_memory()
-    change: Change = change_of(judged, Votes(store))
+    change: Change = build_change(judged, Votes(store))
     store.change(add=parse_n_quads("".join(change.added).encode()))
     [good] = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
     [bad] = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)

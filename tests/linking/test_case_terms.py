@@ -11,7 +11,7 @@ from typing_extensions import override
 from shiyi.artefacts import artefact
 from shiyi.errors import FormatError
 from shiyi.linking.case_terms import CURATED, LayerEntry, LayerLink, euphemisms, link_layers
-from shiyi.linking.embedding.embedder import Embedder, Vectors, shipped
+from shiyi.linking.embedding.embedder import Embedder, Vectors, open_shipped
 from shiyi.linking.labels import PREFERRED, LabelIndex
 from shiyi.settings import LinkingSettings
 from tests.support.places import DATA, SHARED
@@ -102,7 +102,7 @@ def terms() -> list[LayerEntry]:
 def test_the_curated_table_sends_classical_and_veiled_words_to_their_terms(
     terms: list[LayerEntry],
 ) -> None:
-    model = shipped()
+    model = open_shipped()
     assert model is not None
     known = {each.text for each in terms}
     assert not {each.term for each in euphemisms().values()} - known
@@ -117,7 +117,7 @@ def test_the_curated_table_sends_classical_and_veiled_words_to_their_terms(
 def test_the_embedding_alone_links_most_of_the_fixture_and_little_that_stands_for_nothing(
     terms: list[LayerEntry],
 ) -> None:
-    model = shipped()
+    model = open_shipped()
     assert model is not None
     iris: dict[str, set[str]] = {}
     for term in terms:

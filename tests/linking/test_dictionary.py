@@ -6,7 +6,7 @@ from pypinyin import lazy_pinyin
 
 from shiyi.answering.pipeline import Runtime
 from shiyi.artefacts import artefact
-from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.errors import IndexMismatchError
 from shiyi.ingest.tables.starter import Starter
 from shiyi.linking import linker as linker_module
@@ -197,7 +197,7 @@ def test_the_ending_of_an_unknown_medicine_is_not_the_class(tmp_path: Path) -> N
 
 def test_very_many_texts_are_read_as_one_is(dictionary: Dictionary, index: LabelIndex) -> None:
     hasty = Dictionary(index)
-    hasty.hasten()
+    hasty.build_automaton()
     for text in (
         "姜糖和生姜，肺热证",
         "ginger candies in autumn, gingerbread, ginger's",
@@ -311,12 +311,12 @@ def test_forms_made_by_other_rules_are_made_again(
 def test_a_damaged_trie_is_refused_before_it_is_read(
     name_index: LabelIndex, folder: Path, tmp_path: Path
 ) -> None:
-    made = Mapped.open(folder / NAMES_FILE)
+    made = Memmap.open(folder / NAMES_FILE)
     broken = made["form.trie"].copy()
     broken[len(broken) // 2] ^= 0xFF
     write(tmp_path / NAMES_FILE, {**made.arrays, "form.trie": broken}, **made.about)
     with pytest.raises(IndexMismatchError, match="damaged"):
-        Dictionary(name_index, Mapped.open(tmp_path / NAMES_FILE))
+        Dictionary(name_index, Memmap.open(tmp_path / NAMES_FILE))
 
 
 def test_a_form_of_very_many_concepts_keeps_every_one_once() -> None:

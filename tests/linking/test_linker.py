@@ -283,7 +283,7 @@ def test_names_follow_what_changed_after_the_index(tmp_path: Path) -> None:
     assert not any(each.iri for each in before.link("西域红果和薄荷"))
 
     store.change(add=[alias, named])
-    now = before.amended(store, {goji.value}).amended(store, {mint.value})
+    now = before.amend(store, {goji.value}).amend(store, {mint.value})
     assert [each.iri for each in now.link("西域红果和薄荷") if each.iri] == [goji.value, mint.value]
     assert now.link("枸杞子") == before.link("枸杞子")
     for typed, iri in (("西域", goji), ("xiyuhongguo", goji), ("goji", goji), ("薄荷", mint)):
@@ -292,7 +292,7 @@ def test_names_follow_what_changed_after_the_index(tmp_path: Path) -> None:
     assert now.candidates("西域红果")[0].iri == goji.value
 
     store.change(remove=[alias, *quads()])
-    gone = now.amended(store, {goji.value})
+    gone = now.amend(store, {goji.value})
     assert [each.iri for each in gone.link("西域红果、枸杞子、薄荷") if each.iri] == [mint.value]
     assert not gone.completer().complete("goji")
     assert not gone.candidates("goji berry")

@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiyi.linking.candidates import cuts_grammar, is_content, is_grammar
-from shiyi.linking.dictionary import at_boundary, inflections
+from shiyi.linking.dictionary import inflections, is_at_boundary
 from shiyi.linking.normalization import (
     fold,
     has_cjk,
     is_cjk,
-    joined,
+    join_latin,
     language_of,
     normalise,
     syllables,
@@ -72,13 +72,13 @@ def test_the_language_is_told_by_the_characters(text: str, language: str) -> Non
 
 def test_pinyin_has_no_tones_and_skips_what_is_not_chinese() -> None:
     assert syllables("维生素C") == ("wei", "sheng", "su")
-    assert joined("Gou-Qi zi".lower()) == "gouqizi"
+    assert join_latin("Gou-Qi zi".lower()) == "gouqizi"
 
 
 def test_a_word_is_not_found_in_the_middle_of_another() -> None:
-    assert not at_boundary("gingerbread", 0, 6)
-    assert not at_boundary("vitamin b12", 0, 10)
-    assert at_boundary("吃vc片", 1, 3)
+    assert not is_at_boundary("gingerbread", 0, 6)
+    assert not is_at_boundary("vitamin b12", 0, 10)
+    assert is_at_boundary("吃vc片", 1, 3)
 
 
 def test_words_that_only_look_plural_keep_their_s() -> None:

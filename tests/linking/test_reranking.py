@@ -8,7 +8,7 @@ import pytest
 
 from shiyi.cli import main
 from shiyi.linking.linker import Linker
-from shiyi.linking.reranking import PICKED, Picked, pick
+from shiyi.linking.reranking import PICKED, Reranking, pick
 from shiyi.model.iris import resource
 from tests.support.linkers import of_tables
 from tests.support.model_endpoints import KEY, Endpoint, chat, serve_script
@@ -29,7 +29,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 def picked(
     endpoint: Endpoint, linker: Linker, text: str, result: object, kind: str = "", status: int = 200
-) -> Picked:
+) -> Reranking:
     reply = result if isinstance(result, str) else json.dumps({"picks": result})
     endpoint.say = lambda prompt: (status, reply)
     return pick(text, linker, chat(endpoint), 0.5, kind)
@@ -109,7 +109,7 @@ def test_a_model_that_cannot_be_had_is_told_without_its_key_and_changes_nothing(
 def test_a_name_that_means_one_thing_is_not_asked_about(endpoint: Endpoint, linker: Linker) -> None:
     found = picked(endpoint, linker, "warfarin", "never read")
     assert endpoint.asked == []
-    assert found == Picked(linker.link("warfarin"))
+    assert found == Reranking(linker.link("warfarin"))
     assert picked(endpoint, linker, "", "never read").mentions == ()
 
 

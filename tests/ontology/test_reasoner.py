@@ -11,7 +11,7 @@ from shiyi.model.iris import VOCAB, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.reasoner import check_ontology
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.reasoning.classification import Definitions, classify, defined_classes
+from shiyi.reasoning.classification import Definitions, classify, load_defined_members
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -82,7 +82,7 @@ def test_the_starter_base_is_consistent_and_hermit_fills_its_classes(base: Knowl
     assert checked.statements > 20_000
     fields = {
         text(name): frozenset(text(each) for each in members)
-        for name, members in defined_classes(base.store).items()
+        for name, members in load_defined_members(base.store).items()
     }
     assert len(fields) >= 5
     assert all(len(members) > 20 for members in fields.values())

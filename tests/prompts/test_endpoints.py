@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from shiyi.cli import main
 from shiyi.errors import OutsideError, SettingError
-from shiyi.prompts.openai import Probe, model_from
+from shiyi.prompts.openai import Probe, open_model
 from shiyi.settings import ModelSettings
 from tests.support.model_endpoints import completion
 
@@ -147,7 +147,7 @@ def test_each_maker_is_served_by_settings_and_learned_refusals(
     maker: Maker, chosen: dict[str, Any], env: dict[str, str], quirks: set[str], streamed: bool
 ) -> None:
     with playing(maker) as server:
-        model = model_from(settings_for(server, **chosen), env)
+        model = open_model(settings_for(server, **chosen), env)
         assert model is not None
         found: list[str] = []
         reply = model.complete(PROMPT, Probe, found.append if streamed else None)
@@ -167,7 +167,7 @@ def test_each_maker_is_served_by_settings_and_learned_refusals(
 
 def test_a_schema_is_asked_for_where_there_is_a_form() -> None:
     with playing(OLLAMA) as server:
-        model = model_from(settings_for(server), {})
+        model = open_model(settings_for(server), {})
         assert model is not None
         model.complete(PROMPT, Probe)
         model.complete(PROMPT)
@@ -181,7 +181,7 @@ def test_each_task_has_its_address_and_a_refusal_for_good_is_a_fault() -> None:
     with playing(OLLAMA) as one, playing(stubborn) as other:
         reads = settings_for(other).answer_url
         settings = settings_for(one, extract="reader", extract_url=reads)
-        answers, extracts = model_from(settings, {}), model_from(settings, {}, "extract")
+        answers, extracts = open_model(settings, {}), open_model(settings, {}, "extract")
         assert answers is not None
         assert extracts is not None
         answers.complete(PROMPT)
@@ -197,7 +197,7 @@ def test_each_task_has_its_address_and_a_refusal_for_good_is_a_fault() -> None:
 )
 def test_an_unknown_quirk_or_an_empty_header_is_refused(chosen: dict[str, str]) -> None:
     with pytest.raises(SettingError):
-        model_from(ModelSettings(answer="m", **chosen), {})  # type: ignore[arg-type]
+        open_model(ModelSettings(answer="m", **chosen), {})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("maker", [NEWEST, AZURE])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.errors import BusyError, OutsideError
-from shiyi.prompts.resilience import Breaker
+from shiyi.prompts.resilience import CircuitBreaker
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.settings import ModelSettings, ServerSettings, Settings
@@ -38,7 +38,7 @@ def endpoint() -> Iterator[tuple[Endpoint, Silent]]:
         silent.go.set()
 
 
-def asks(model: Breaker, times: int = 1) -> None:
+def asks(model: CircuitBreaker, times: int = 1) -> None:
     for _ in range(times):
         with pytest.raises(BusyError):
             model.complete("hello")
@@ -48,7 +48,7 @@ def test_who_was_silent_is_left_alone_and_tried_by_one_call(
     endpoint: tuple[Endpoint, Silent],
 ) -> None:
     server, silent = endpoint
-    model = Breaker(adapter(server, timeout=0.3), 0.3, wasted=0.2)
+    model = CircuitBreaker(adapter(server, timeout=0.3), 0.3, wasted=0.2)
     asks(model, 10)
     assert len(server.asked) == 1
     model._left_alone = 0.0  # its rest is over
@@ -64,7 +64,7 @@ def test_one_that_has_not_answered_is_not_waited_for_and_one_that_has_is(
     endpoint: tuple[Endpoint, Silent],
 ) -> None:
     server, silent = endpoint
-    model = Breaker(adapter(server, timeout=30), 30, patience=0.2)
+    model = CircuitBreaker(adapter(server, timeout=30), 30, patience=0.2)
     asks(model, 9)  # one of them asks it, and is reported so long before its 30 s
     assert len(server.asked) == 1
     silent.go.set()  # it answers after all, too late for who asked

@@ -28,7 +28,7 @@ from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import PROV, RDF, SHIYI, SKOS
 from shiyi.publishing.dumps import dump, write_parquet
-from shiyi.publishing.explanation import explain
+from shiyi.publishing.explanation import explain_claim
 from shiyi.publishing.tables import (
     Table,
     biolink_terms,
@@ -366,8 +366,8 @@ def test_sssom_names_umls_by_curie(store: OxigraphStore) -> None:
 
 
 def test_an_explanation_shows_the_arithmetic(store: OxigraphStore) -> None:
-    message = explain(store, OPEN_CLAIM.iri.value)
+    message = explain_claim(store, OPEN_CLAIM.iri.value)
     assert message is not None
     assert message["confidence"] == 0.98
     assert "(1 − 0.9) × (1 − 0.8)" in message["why"] or "(1 − 0.8) × (1 − 0.9)" in message["why"]
-    assert explain(store, "https://example.org/none") is None
+    assert explain_claim(store, "https://example.org/none") is None

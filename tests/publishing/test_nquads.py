@@ -20,7 +20,7 @@ from shiyi.model.rdf import (
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.terms import RDF
 from shiyi.publishing.dumps import write_lines
-from shiyi.publishing.nquads import graph_of, lowered_lines, sorted_once, split_line
+from shiyi.publishing.nquads import graph_of, lowered_lines, sort_unique, split_line
 
 NODES = some.sampled_from(
     [
@@ -78,8 +78,8 @@ def lines_of(quads: set[Quad]) -> list[bytes]:
 def test_runs_on_the_disk_are_merged_in_order_each_line_once(blocks: list[list[bytes]]) -> None:
     clean = [[b"<" + each.translate(None, b"\r\n") + b">" for each in block] for block in blocks]
     wanted = sorted({each for block in clean for each in block})
-    assert list(sorted_once([list(block) for block in clean], run=5)) == wanted
-    assert list(sorted_once(clean)) == wanted
+    assert list(sort_unique([list(block) for block in clean], run=5)) == wanted
+    assert list(sort_unique(clean)) == wanted
 
 
 @given(some.sets(QUADS, max_size=12))

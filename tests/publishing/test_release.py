@@ -18,12 +18,12 @@ from shiyi.model.claim import Claim, Confidence, Evidence
 from shiyi.model.rdf import DefaultGraph, Quad, decimal, parse_n_quads_lines
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import SHIYI, SKOS
-from shiyi.publishing.editions import Edition, compare, editions_in
-from shiyi.publishing.nquads import allowed_lines
+from shiyi.publishing.editions import Edition, compare, list_editions
+from shiyi.publishing.nquads import published_lines
 from shiyi.publishing.release import ReleaseRequest, publish
 from shiyi.settings import Settings
 from shiyi.sparql.store.oxigraph import OxigraphStore
-from shiyi.sparql.store.visibility import Withheld
+from shiyi.sparql.store.visibility import RestrictedContent
 from tests.publishing.test_dumps import GOJI, OPEN, OPEN_CLAIM, PEAR, SHUT_CLAIM, WARFARIN, planted
 
 ORDER = ReleaseRequest("1.0.0", "2026-11-21", "sha256:test", "https://w3id.org/shiyi/")
@@ -92,7 +92,7 @@ def test_a_release_is_never_changed(tmp_path: Path) -> None:
     store.change(add=claim_quads(NEW))
     with pytest.raises(UsageError, match="never changed"):
         publish(store, tmp_path, ORDER)
-    assert [each.name for each in editions_in(tmp_path)] == ["1.0.0"]
+    assert [each.name for each in list_editions(tmp_path)] == ["1.0.0"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.0.0"]
 
 
@@ -126,7 +126,7 @@ def test_blank_nodes_are_named_by_what_is_said_of_them() -> None:
     for names in (("x", "y"), ("b7", "a1")):
         store = OxigraphStore.in_memory()
         store.change(add=parse_n_quads_lines(line.format(*names).encode() for line in found))
-        forms.append(list(allowed_lines(store, Withheld())))
+        forms.append(list(published_lines(store, RestrictedContent())))
     assert forms[0] == forms[1]
     assert len(forms[0]) == 3
 

@@ -5,8 +5,8 @@ import pytest
 from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.model.path import Step
 from shiyi.ontology.terms import SHIYI
-from shiyi.reasoning.adjacency import Edge, Projection, changed
-from shiyi.reasoning.path_search import importance_of
+from shiyi.reasoning.adjacency import Edge, Projection, update_edges
+from shiyi.reasoning.path_search import importance_vector
 from shiyi.settings import PageRankSettings
 from tests.support import bases
 
@@ -60,13 +60,13 @@ def test_importance_that_was_written_is_that_of_the_graph_until_it_changes(tmp_p
     opened = Projection.load(tmp_path, made.release)
     rank = opened.importance(settings)
     assert rank.all() == dict(rank) == made.importance(settings)
-    assert list(importance_of(opened, rank)) == list(importance_of(made, rank.all()))
+    assert list(importance_vector(opened, rank)) == list(importance_vector(made, rank.all()))
     other = PageRankSettings(damping=0.5)
     assert opened.importance(other) == made.importance(other)
     edge = Edge(made.nodes[0], made.predicates[0], made.nodes[-1], "urn:fresh", 0.9)
-    after = changed(opened, [made.claims[0]], [edge])
+    after = update_edges(opened, [made.claims[0]], [edge])
     again = after.importance(settings, rank)
     assert again == pytest.approx(
-        changed(made, [made.claims[0]], [edge]).importance(settings), abs=1e-4
+        update_edges(made, [made.claims[0]], [edge]).importance(settings), abs=1e-4
     )
     assert again != rank.all()

@@ -9,10 +9,10 @@ from shiyi.reasoning.classification import (
     Definitions,
     class_quads,
     classify,
-    defined_classes,
-    held_classes,
+    load_defined_members,
+    stored_classifications,
 )
-from shiyi.reasoning.derivation import matters, rederived, swap
+from shiyi.reasoning.derivation import compare, matters, replace_derived
 from shiyi.sparql.store.oxigraph import OxigraphStore
 
 
@@ -33,12 +33,12 @@ PEACH = (
 def store() -> OxigraphStore:
     made = OxigraphStore.in_memory()
     made.change(add=list(PEACH))
-    swap(made, class_quads(made), ["classes"])
+    replace_derived(made, class_quads(made), ["classes"])
     return made
 
 
 def members(store: OxigraphStore, name: NamedNode) -> set[str]:
-    return {str(each) for each in defined_classes(store)[name]}
+    return {str(each) for each in load_defined_members(store)[name]}
 
 
 def test_a_member_names_its_claims_and_rules(store: OxigraphStore) -> None:
@@ -53,11 +53,11 @@ def test_a_member_names_its_claims_and_rules(store: OxigraphStore) -> None:
 def test_a_withdrawn_claim_takes_its_members_along(store: OxigraphStore) -> None:
     assert members(store, SHIYI.PreparationTabooInPregnancy)
     store.change(remove=[FORBIDDEN])
-    change = rederived(store, {}, {})
+    change = compare(store, {}, {})
     store.change(add=list(change.added), remove=list(change.removed))
     assert not members(store, SHIYI.PregnancyTaboo)
     assert not members(store, SHIYI.PreparationTabooInPregnancy)
-    assert not list(held_classes(store))
+    assert not list(stored_classifications(store))
 
 
 def test_another_population_is_no_taboo_in_pregnancy() -> None:

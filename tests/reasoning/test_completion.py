@@ -9,16 +9,16 @@ from shiyi.model.iris import VOCAB, graph
 from shiyi.model.rdf import Quad
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import SHIYI
-from shiyi.publishing.explanation import explain
+from shiyi.publishing.explanation import explain_claim
 from shiyi.reasoning.adjacency import Projection
 from shiyi.reasoning.completion import (
     Prediction,
     complete,
     concept_kinds,
-    predictable,
+    is_predictable,
     prediction_quads,
 )
-from shiyi.reasoning.derivation import swap
+from shiyi.reasoning.derivation import replace_derived
 from shiyi.reasoning.embeddings.triples import Longs
 from shiyi.reasoning.rules import DERIVED
 from shiyi.settings import CompletionSettings
@@ -61,9 +61,9 @@ def test_no_relation_that_warns_is_ever_completed(base: OxigraphStore) -> None:
     assert not [name for name in made if SCHEMA.property(name).is_safety]
     for name in SCHEMA.properties:
         if SCHEMA.property(name).is_safety:
-            assert not predictable(SCHEMA, VOCAB + name)
+            assert not is_predictable(SCHEMA, VOCAB + name)
     for name in ("hasRedFlag", "warrantsCheckFor", "confusedWith", "hasIngredient", "hasToxicity"):
-        assert not predictable(SCHEMA, VOCAB + name), name
+        assert not is_predictable(SCHEMA, VOCAB + name), name
 
 
 def test_every_tail_is_of_the_range_and_nothing_stated_is_predicted(base: OxigraphStore) -> None:
@@ -87,7 +87,7 @@ def test_each_head_and_relation_has_at_most_so_many_tails(base: OxigraphStore) -
 
 def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None:
     made = predicted(base, 0.9)[:3]
-    swap(base, prediction_quads(made), ("complete",))
+    replace_derived(base, prediction_quads(made), ("complete",))
     for each in made:
         status = [q.object for q in base.match(each.claim, SHIYI.status, None, DERIVED)]
         assert status == [SHIYI.predicted]
@@ -102,8 +102,8 @@ def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None
 
 def test_an_explanation_says_that_no_source_states_a_prediction(base: OxigraphStore) -> None:
     made = predicted(base, 0.9)[:1]
-    swap(base, prediction_quads(made), ("complete",))
-    message = explain(base, made[0].claim.value)
+    replace_derived(base, prediction_quads(made), ("complete",))
+    message = explain_claim(base, made[0].claim.value)
     assert message is not None
     assert message["status"] == "predicted"
     assert "no source states it" in message["why"]
@@ -114,15 +114,15 @@ def test_removing_the_predictions_restores_the_state(base: OxigraphStore) -> Non
         return {quad for quad in base.match() if quad.graph_name != graph("journal")}
 
     before = text()
-    swap(base, prediction_quads(predicted(base, 0.9)), ("complete",))
+    replace_derived(base, prediction_quads(predicted(base, 0.9)), ("complete",))
     assert text() != before
-    swap(base, (), ("complete",))
+    replace_derived(base, (), ("complete",))
     assert text() == before
 
 
 def test_predictions_do_not_enter_the_graph_that_answers_read(base: OxigraphStore) -> None:
     before = Projection.from_store(base, "").claims
-    swap(base, prediction_quads(predicted(base, 0.9)), ("complete",))
+    replace_derived(base, prediction_quads(predicted(base, 0.9)), ("complete",))
     assert Projection.from_store(base, "").claims == before
 
 

@@ -7,7 +7,7 @@ from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.errors import RangeError
 from shiyi.model.path import Hop, Path
 from shiyi.reasoning.adjacency import pagerank
-from shiyi.reasoning.path_search import importance_within
+from shiyi.reasoning.path_search import importance_on_paths
 from shiyi.settings import PageRankSettings, PathSettings, Settings
 from tests.support import bases
 
@@ -65,11 +65,11 @@ def test_within_a_question_only_the_claims_on_its_paths_count_and_each_once() ->
         Path((shared, Hop("b", "p", "c", "2", 0.4))),
         Path((shared, Hop("b", "p", "d", "3", 0.8))),
     ]
-    rank = importance_within(paths, PLAIN)
+    rank = importance_on_paths(paths, PLAIN)
     assert set(rank) == {"a", "b", "c", "d"}
     assert sum(rank.values()) == pytest.approx(1.0)
     assert rank["d"] - rank["a"] == pytest.approx(2 * (rank["c"] - rank["a"]))  # 0.8 against 0.4
-    assert importance_within([], PLAIN) == {}
+    assert importance_on_paths([], PLAIN) == {}
 
 
 def test_answers_rank_by_the_whole_release_or_by_what_the_question_found_as_asked() -> None:
@@ -81,7 +81,7 @@ def test_answers_rank_by_the_whole_release_or_by_what_the_question_found_as_aske
         ranking = PageRankSettings(scope=scope)
         retriever = bases.runtime(settings=Settings(pagerank=ranking, paths=published)).retriever
         found = retriever.retrieve(seeds, EDIBLE, 10, 0.3).paths
-        within = importance_within(found, ranking)
+        within = importance_on_paths(found, ranking)
         again = retriever.rank if scope == "global" else within
         path = found[0]
         worth = sum(hop.confidence * again[hop.end] for hop in path.hops)

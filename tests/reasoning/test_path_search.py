@@ -9,7 +9,13 @@ from shiyi.answering.retrieval.planning import SCORERS, mean_entities, whole_sco
 from shiyi.errors import RangeError
 from shiyi.model.path import Step
 from shiyi.reasoning.adjacency import Edge, Ints, Projection
-from shiyi.reasoning.path_search import Bools, best_through, importance_of, leading, ways_along
+from shiyi.reasoning.path_search import (
+    Bools,
+    best_rows,
+    importance_vector,
+    leading_rows,
+    ways_along,
+)
 
 STEPS = [Step(name, forward) for name in ("p", "q") for forward in (True, False)]
 
@@ -44,7 +50,7 @@ def test_whole_arrays_find_what_walking_finds(seed: int, length: int) -> None:
         if path.weakest >= least
     }
     ways = ways_along(projection, plan, seeds, least)
-    importance = importance_of(projection, rank)
+    importance = importance_vector(projection, rank)
     ranks = tuple(importance[column] for column in ways.nodes[1:])
     scores = whole_scores("mean_entities", ways.confidences(), ranks).tolist()
     found = ways.paths(range(len(ways)), scores)
@@ -99,7 +105,7 @@ def test_scores_over_columns_are_those_of_each_path(name: str) -> None:
     projection, draw = graph(3), random.Random(3)  # noqa: S311 - made up
     rank = {node: draw.random() for node in projection.nodes}
     ways = ways_along(projection, (Step("p"), Step("q")), ("n0", "n2"))
-    importance = importance_of(projection, rank)
+    importance = importance_vector(projection, rank)
     ranks = tuple(importance[column] for column in ways.nodes[1:])
     scores = whole_scores(name, ways.confidences(), ranks)
     each = [SCORERS[name](path, rank) for path in ways.paths(range(len(ways)))]
@@ -108,7 +114,7 @@ def test_scores_over_columns_are_those_of_each_path(name: str) -> None:
 
 def test_the_first_of_each_group_are_taken_in_order() -> None:
     groups = np.array([7, 7, 3, 7, 3, 3])
-    assert leading(groups, np.array([5, 0, 3, 1, 2, 4]), 2).tolist() == [5, 0, 3, 2]
+    assert leading_rows(groups, np.array([5, 0, 3, 1, 2, 4]), 2).tolist() == [5, 0, 3, 2]
 
 
 @pytest.mark.parametrize("groups", [2, 40, 4000])
@@ -116,8 +122,8 @@ def test_the_best_rows_are_those_of_all_put_in_order(groups: int) -> None:
     draw = np.random.default_rng(groups)
     group, score = draw.integers(0, groups, 9000), np.round(draw.random(9000), 2)  # many are equal
     for through, most in ((3, 50), (12, 300), (1, 9000)):
-        expected = leading(group, np.argsort(-score, kind="stable"), through)[:most]
-        assert best_through(group, score, through, most).tolist() == expected.tolist()
+        expected = leading_rows(group, np.argsort(-score, kind="stable"), through)[:most]
+        assert best_rows(group, score, through, most).tolist() == expected.tolist()
 
 
 def test_claims_are_listed_by_node_and_property_on_either_side() -> None:

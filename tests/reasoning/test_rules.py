@@ -13,15 +13,15 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, SHIYI
 from shiyi.ontology.terms import RDF as OUR_RDF
-from shiyi.publishing.explanation import explain
-from shiyi.reasoning.adjacency import Edge, accepted_edges
-from shiyi.reasoning.derivation import entailment_quads, swap
+from shiyi.publishing.explanation import explain_claim
+from shiyi.reasoning.adjacency import Edge, load_edges
+from shiyi.reasoning.derivation import entailment_quads, replace_derived
 from shiyi.reasoning.rules import (
     DERIVED,
     ENTAILED,
     Axioms,
     Derivation,
-    Entailed,
+    EntailedStatement,
     Premises,
     derivation_quads,
     entail,
@@ -39,7 +39,7 @@ AXIOMS = Axioms(
 )
 
 
-def reported(*rows: tuple[str, str, str, float]) -> dict[tuple[str, str, str], Entailed]:
+def reported(*rows: tuple[str, str, str, float]) -> dict[tuple[str, str, str], EntailedStatement]:
     edges = [Edge(s, p, o, f"{s}{p}{o}", stored) for s, p, o, stored in rows]
     return {each.statement: each for each in entail(edges, AXIOMS)}
 
@@ -107,7 +107,7 @@ def test_no_statement_is_surer_than_its_premises_and_order_changes_nothing(
 
 def test_the_same_follows_as_in_a_reasoner_for_owl_rl(base: OxigraphStore) -> None:
     owlrl = pytest.importorskip("owlrl")
-    axioms, edges = Axioms.load(), list(accepted_edges(base))
+    axioms, edges = Axioms.load(), list(load_edges(base))
     graph = Graph()
     for kinds, kind in (
         (axioms.symmetric, OWL.SymmetricProperty),
@@ -137,7 +137,7 @@ def test_entailments_stand_apart_with_rule_and_premises_and_are_no_claims(
     base: OxigraphStore,
 ) -> None:
     before = set(base.match(None, None, None, DERIVED))
-    swap(base, entailment_quads(base), ["entailed"])
+    replace_derived(base, entailment_quads(base), ["entailed"])
     assert set(base.match(None, None, None, DERIVED)) == before
     nodes = {q.subject for q in base.match(None, OUR_RDF.reifies, None, ENTAILED)}
     assert nodes
@@ -149,11 +149,11 @@ def test_entailments_stand_apart_with_rule_and_premises_and_are_no_claims(
             assert isinstance(premise.object, NamedNode)
             assert list(base.match(premise.object, SHIYI.confidence))
     some = min(node.value for node in nodes if isinstance(node, NamedNode))
-    text = explain(base, some)
+    text = explain_claim(base, some)
     assert text
     assert text["rule"].startswith("rule-prp-")
     assert text["premises"]
-    assert swap(base, [], ["entailed"]) == 0
+    assert replace_derived(base, [], ["entailed"]) == 0
     assert not list(base.match(None, None, None, ENTAILED))
 
 

@@ -18,7 +18,7 @@ import shiyi
 from shiyi.errors import QueryError, QueryLimitError
 from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
-from shiyi.sparql.base.writer import applied_through
+from shiyi.sparql.base.writer import last_applied
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import Spool
 from shiyi.sparql.sandbox.pool import QueryPool
@@ -99,7 +99,7 @@ def test_readers_beside_a_busy_writer_see_one_whole_moment(
         for _ in range(25):
             acknowledged = int(process.stdout.readline())
             with KnowledgeBase.open(tmp_path) as kb:
-                last = applied_through(kb.store)
+                last = last_applied(kb.store)
                 assert last >= acknowledged
                 assert batches(kb.store) == expected(last)
     finally:
@@ -275,7 +275,7 @@ def test_a_worker_that_was_not_guarded_still_reaches_nobody(
     with KnowledgeBase.open(shared_kb) as kb:
         snapshot = kb.take_snapshot()
         worker = WorkerProcess(replace(LIMITS, timeout=10.0))
-        assert worker.greeting()["network_blocked"] is True
+        assert worker.wait_for_greeting()["network_blocked"] is True
         for query in SSRF:
             worker.ask(
                 _request(str(snapshot.path), query.format(canary.address)), time.monotonic() + 10
@@ -289,7 +289,7 @@ def test_where_sockets_cannot_be_taken_away_the_pool_says_so(
     shared_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     greeting = {"outcome": "ready", "network_blocked": False}
-    monkeypatch.setattr(WorkerProcess, "greeting", lambda _: greeting)
+    monkeypatch.setattr(WorkerProcess, "wait_for_greeting", lambda _: greeting)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert pool.network_blocked is False
         with pytest.raises(QueryError, match="SERVICE"):

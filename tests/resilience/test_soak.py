@@ -15,7 +15,7 @@ from soak.disk.tracing import calls, missing
 from soak.drill import drill
 from soak.histories import Step, faults_of
 from soak.hostile import KINDS, hostile
-from soak.killing import Nursery, Stage, soak
+from soak.killing import ForkServer, Stage, soak
 from soak.reading_stages import READING
 from soak.stages import STAGES
 
@@ -103,14 +103,14 @@ def test_a_history_that_no_order_explains_is_noticed(steps: tuple[Step, ...], fa
 
 
 def test_a_process_is_killed_and_not_ended() -> None:
-    nursery = Nursery()
+    nursery = ForkServer()
     stage = STAGES[0]
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:
         stage.prepare(Path(folder))
-        text, status = nursery.killed(stage, Path(folder), 1, 2, 0.0)
+        text, status = nursery.kill_process(stage, Path(folder), 1, 2, 0.0)
     assert status == -signal.SIGKILL
     assert len(text) >= 2
 

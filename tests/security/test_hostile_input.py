@@ -24,7 +24,7 @@ from shiyi.errors import KnowledgeBaseError, QueryError, ShiyiError, UsageError
 from shiyi.model.iris import graph
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import Literal, NamedNode, Quad
-from shiyi.prompts.caching import Replies
+from shiyi.prompts.caching import ReplyStore
 from shiyi.server.api import requests
 from shiyi.server.app import create_app
 from shiyi.server.http.messages import count_field, text_field
@@ -185,11 +185,11 @@ def test_settings_are_read_or_refused(toml: str, env: dict[str, str]) -> None:
 
 
 def test_replies_that_were_kept_badly_are_not_read(tmp_path: Path) -> None:
-    Replies.open(tmp_path).close()
+    ReplyStore.open(tmp_path).close()
     for path in tmp_path.iterdir():
         path.write_bytes(b"no database " * 400)
     with pytest.raises(ShiyiError):
-        Replies.open(tmp_path)
+        ReplyStore.open(tmp_path)
 
 
 SERVER = Path(shiyi.server.__file__).parent

@@ -22,10 +22,10 @@ from markupsafe import escape
 from shiyi.answering.generation.rewriter import write_with_model
 from shiyi.answering.pipeline import METHODS, Runtime
 from shiyi.artefacts import artefact
-from shiyi.model.answer import Named
+from shiyi.model.answer import Labelled
 from shiyi.model.rdf import DefaultGraph, Quad, text
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
 from tests.support import bases
 from tests.support.bases import build, concept_base
 from tests.support.model_endpoints import KEY as MODEL_KEY
@@ -74,7 +74,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def state(runtime: Runtime) -> str:
-    return release_of(runtime.store.match())
+    return compute_release(runtime.store.match())
 
 
 def test_there_are_as_many_attacks_as_said() -> None:
@@ -92,7 +92,7 @@ def test_no_order_is_obeyed_no_secret_told_and_nothing_changed(
         answer = ask(runtime, question)
         first = answer.citations[0]
         if place == "label":
-            hostile = replace(first, subject=Named(first.subject.iri, f"枸杞子{attack}"))
+            hostile = replace(first, subject=Labelled(first.subject.iri, f"枸杞子{attack}"))
             answer = replace(answer, citations=(hostile, *answer.citations[1:]))
         result = json.dumps(
             {
@@ -350,4 +350,4 @@ def nobody_wrote_the_key(folder: Path) -> int:
 
 def stored(kb: Path) -> str:
     with KnowledgeBase.open(kb) as base:
-        return release_of(base.store.match())
+        return compute_release(base.store.match())

@@ -17,9 +17,9 @@ import pytest
 from flask.testing import FlaskClient
 from typing_extensions import override
 
-from shiyi.curation.accounts import People, Role
+from shiyi.curation.accounts import AccountStore, Role
 from shiyi.errors import ShiyiError
-from shiyi.prompts.openai import model_from
+from shiyi.prompts.openai import open_model
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.tokens import Tokens
@@ -119,7 +119,7 @@ def logged() -> Iterator[io.StringIO]:
 
 def test_a_model_error_never_repeats_the_key(endpoint: Endpoint) -> None:
     settings = ModelSettings(answer="m", timeout=5.0, retries=0)
-    model = model_from(settings, {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": CANARY})
+    model = open_model(settings, {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": CANARY})
     assert model
     assert CANARY not in repr(model)
     content = ""
@@ -205,7 +205,7 @@ def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
     """Every request counts as slow here, so that each is logged; passwords and tokens are sent too."""
     endpoint.fault = "200 malformed"
     kb = build(tmp_path / "kb")
-    People(kb).add("curator", Role.CURATOR, PASSWORD)
+    AccountStore(kb).add("curator", Role.CURATOR, PASSWORD)
     write, guess, wrong = (
         Tokens(kb).add("writer", "write", 1),
         "shiyi_" + "g" * 43,

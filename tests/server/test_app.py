@@ -431,7 +431,7 @@ def test_a_stopped_server_closes_its_connections_before_its_base(
 
     site, asking = open_test_site(tmp_path), threading.Thread(target=ask)
     app = create_app(replace(site, close=lambda: seen.append(closed.wait(20))))
-    monkeypatch.setattr("shiyi.server.app._listening", lambda host, port: listener)
+    monkeypatch.setattr("shiyi.server.app._listen", lambda host, port: listener)
     monkeypatch.setattr("shiyi.server.app.warm_up", lambda app, last: asking.start())
     try:
         run_server(app, "127.0.0.1", 0, 2)

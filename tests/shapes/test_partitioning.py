@@ -12,8 +12,8 @@ from shiyi.errors import KnowledgeBaseError
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, parse
 from shiyi.ontology.terms import RDF, RDFS, SHIYI
-from shiyi.shapes.partitioning import Reach, of_classes, validate_parts
-from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.shapes.partitioning import Reach, class_statements, validate_parts
+from shiyi.shapes.validation import Result, shapes_graph, to_graph, validate
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.shapes.test_validation import CASES, PREFIXES
 from tests.tables import from_table
@@ -34,7 +34,7 @@ def reported(results: Iterable[Result]) -> list[str]:
 
 def in_parts(quads: Iterable[Quad], shapes: Graph, part: int) -> list[str]:
     text = sorted(quads, key=lambda quad: str(quad.subject))
-    return reported(validate_parts(lambda: text, of_classes(text), shapes, part))
+    return reported(validate_parts(lambda: text, class_statements(text), shapes, part))
 
 
 def planted() -> list[Quad]:
@@ -49,7 +49,7 @@ def planted() -> list[Quad]:
 
 def test_a_planted_fault_of_every_shape_is_found_however_small_the_parts_are() -> None:
     quads, shapes = planted(), shapes_graph()
-    expected = reported(validate(lowered(quads), shapes))
+    expected = reported(validate(to_graph(quads), shapes))
     assert len(expected) >= len(CASES)
     assert all(f"faulty-{number}/" in "".join(expected) for number in range(len(CASES)))
     for part in (4, 200) if "SHIYI_NIGHTLY" in os.environ else (24,):
@@ -66,9 +66,9 @@ def test_a_piece_of_the_starter_base_gets_the_same_report(starter_kb: Path) -> N
         some = {each for each in subjects[::50] if not isinstance(each, Triple)}
         quads = [q for each in some for q in base.store.match(each, graph=DefaultGraph())]
     shapes = shapes_graph()
-    expected = reported(validate(lowered(quads), shapes))
+    expected = reported(validate(to_graph(quads), shapes))
     assert len(expected) > 50  # most of what is referred to is missing
-    types = of_classes(quads)
+    types = class_statements(quads)
     assert reported(validate_parts(lambda: quads, types, shapes, len(quads) // 7)) == expected
 
 
@@ -81,9 +81,9 @@ def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value(
     sound = of(":x a :Broth ; s:hasIngredient :y ; s:cookingMethod :t ." + below)
     faulty = of(":x a :Broth ; s:hasIngredient :z ; s:cookingMethod :t . :z a :Broth ." + below)
     shapes = shapes_graph("dish")
-    assert in_parts(sound, shapes, 1) == reported(validate(lowered(sound), shapes)) == []
+    assert in_parts(sound, shapes, 1) == reported(validate(to_graph(sound), shapes)) == []
     found = in_parts(faulty, shapes, 1)
-    assert found == reported(validate(lowered(faulty), shapes))
+    assert found == reported(validate(to_graph(faulty), shapes))
     assert len(found) == 3
 
 
@@ -102,7 +102,7 @@ def test_a_value_without_a_name_is_of_its_classes_too() -> None:
     faulty = ":b a s:Food ; s:hasNature _:bitter . _:bitter a s:Flavour ."
     quads = list(parse(PREFIXES + sound + faulty, "x.ttl"))
     [found] = in_parts(quads, shapes, 1)
-    assert [found] == reported(validate(lowered(quads), shapes))
+    assert [found] == reported(validate(to_graph(quads), shapes))
     assert f"{EXAMPLE}b" in found
 
 
@@ -121,7 +121,7 @@ def test_a_shape_that_looks_further_is_checked_over_everything(text: str) -> Non
             "far.ttl",
         )
     )
-    expected = reported(validate(lowered(quads), shapes))
+    expected = reported(validate(to_graph(quads), shapes))
     assert expected
     assert Reach.of(shapes).far is not None
     assert in_parts(quads, shapes, 1) == expected
@@ -140,7 +140,7 @@ def test_random_graphs_of_few_names_get_the_same_report() -> None:
             Quad(draw.choice([*nodes, *kinds[:2]]), draw.choice(found), value)
             for value in draw.choices(values, k=40)
         }
-        expected = reported(validate(lowered(quads), shapes))
+        expected = reported(validate(to_graph(quads), shapes))
         assert in_parts(quads, shapes, 10) == expected
         seen += len(expected)
     assert seen > 20
@@ -149,7 +149,7 @@ def test_random_graphs_of_few_names_get_the_same_report() -> None:
 def test_quads_of_a_subject_that_stand_apart_are_refused() -> None:
     quads = list(parse(PREFIXES + CASES["dish"][1] + CASES["claim"][0], "x.ttl"))
     with pytest.raises(KnowledgeBaseError, match="stand apart"):
-        validate_parts(lambda: [*quads, quads[0]], of_classes(quads), shapes_graph())
+        validate_parts(lambda: [*quads, quads[0]], class_statements(quads), shapes_graph())
 
 
 def test_nothing_to_validate_is_an_error() -> None:

@@ -13,7 +13,7 @@ from shiyi.ingest.batches import Report
 from shiyi.ingest.gate import Gate
 from shiyi.ingest.retraction import forget
 from shiyi.ingest.run import Options, ingest
-from shiyi.ingest.sources import ExtractorFactory, IngestRequest, batches_of
+from shiyi.ingest.sources import ExtractorFactory, IngestRequest, open_batches
 from shiyi.ingest.tables.concepts import concept_quads, read_concepts
 from shiyi.ingest.tables.starter import vocabulary_quads
 from shiyi.ingest.tables.tsv import Faults
@@ -26,7 +26,7 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import DCAT, RDF, SHIYI, SKOS
 from shiyi.reasoning.adjacency import Projection
-from shiyi.reasoning.derivation import derived_quads
+from shiyi.reasoning.derivation import derive_quads
 from shiyi.settings import ModelSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -92,7 +92,7 @@ class Desk:
     ) -> Report:
         reader, report = extracting or self.extracting, Report()
         request = IngestRequest("cases", school=school)
-        dataset, batches = batches_of(request, path, reader, self.base, report)
+        dataset, batches = open_batches(request, path, reader, self.base, report)
         return ingest(dataset, batches, report, reader.gate, self.base.writer, Options())
 
     def forget(self, report: Report) -> dict[str, int]:
@@ -213,7 +213,7 @@ def kitchen_claim(
     present = Confidence(_TRUST[source] if confidence is None else confidence)
     term: NamedNode = getattr(SHIYI, predicate)
     evidence = (Evidence(source, present),)
-    made = Claim.stating(resource(subject), term, object_, evidence, polarity)
+    made = Claim.create(resource(subject), term, object_, evidence, polarity)
     return replace(made, status=status)
 
 
@@ -251,7 +251,7 @@ def kitchen_quads(extra: Iterable[Claim] = ()) -> Iterator[Quad]:
 def stored(extra: Iterable[Claim] = ()) -> OxigraphStore:
     store = OxigraphStore.in_memory()
     store.change(add=list(kitchen_quads(extra)))
-    store.change(add=list(derived_quads(store, Settings())))
+    store.change(add=list(derive_quads(store, Settings())))
     return store
 
 

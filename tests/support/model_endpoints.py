@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from shiyi.artefacts import artefact
 from shiyi.prompts.openai import OpenAIChatModel
-from shiyi.prompts.resilience import Breaker
+from shiyi.prompts.resilience import CircuitBreaker
 from shiyi.settings import ModelSettings
 
 
@@ -233,5 +233,5 @@ def adapter(endpoint: Endpoint, timeout: float = 10.0) -> OpenAIChatModel:
     return model
 
 
-def chat(endpoint: Endpoint, timeout: float = 10.0) -> Breaker:
-    return Breaker(adapter(endpoint, timeout), timeout)
+def chat(endpoint: Endpoint, timeout: float = 10.0) -> CircuitBreaker:
+    return CircuitBreaker(adapter(endpoint, timeout), timeout)

@@ -8,7 +8,7 @@ from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.pipeline import AskRequest
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.understanding.frame import Frame
-from shiyi.answering.understanding.patient import profile_of
+from shiyi.answering.understanding.patient import build_profile
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.understanding.reading import parse_question
 from shiyi.linking.normalization import QuestionText
@@ -30,7 +30,7 @@ def frame_of(runtime: Runtime, words: str) -> Frame:
 
 def profile_in(runtime: Runtime, words: str) -> Profile:
     """Return what somebody states of themselves."""
-    return profile_of(frame_of(runtime, words), runtime.facts)
+    return build_profile(frame_of(runtime, words), runtime.facts)
 
 
 def ask(

@@ -20,14 +20,14 @@ from flask.testing import FlaskClient
 
 from shiyi.answering.pipeline import AskRequest
 from shiyi.curation import accounts
-from shiyi.curation.accounts import People, Role
+from shiyi.curation.accounts import AccountStore, Role
 from shiyi.errors import OutsideError
 from shiyi.model.answer import (
     Answer,
     Citation,
     CitedEvidence,
+    Labelled,
     Mention,
-    Named,
     Recommendation,
     SafetyWarning,
     Sentence,
@@ -50,15 +50,15 @@ from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
 from shiyi.server.app import create_app
-from shiyi.server.site.counts import counts_of
+from shiyi.server.site.counts import count_base
 from shiyi.server.site.curation import Curation
-from shiyi.server.site.opening import PooledQueries, open_site, writing_to
+from shiyi.server.site.opening import PooledQueries, open_site, open_write_access
 from shiyi.server.site.site import Site, Suggestion
 from shiyi.server.site.tokens import FILE, Tokens
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.sandbox.pool import QueryPool
-from shiyi.sparql.store.files import unsealed
+from shiyi.sparql.store.files import verify_checksum
 from shiyi.sparql.updates.update import Author
 from tests.support import bases
 from tests.support.bases import build
@@ -69,12 +69,12 @@ PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
 HTML = {"Accept": "text/html"}
 
 
-_hash_once = cache(accounts.hash_of)
+_hash_once = cache(accounts.hash_password)
 
 
-def add_people(people: People, roles: Mapping[str, Role]) -> None:
+def add_people(people: AccountStore, roles: Mapping[str, Role]) -> None:
     """Make accounts that share a password, which is slow to hash and so is hashed once."""
-    with patch.object(accounts, "hash_of", _hash_once):
+    with patch.object(accounts, "hash_password", _hash_once):
         for name, role in roles.items():
             people.add(name, role, PASSWORD)
 
@@ -135,7 +135,7 @@ def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
     }
     for scope in ("write", "review"):
         tokens.revoke(f"revoked-{scope}")
-    reply = json.loads(unsealed((kb / FILE).read_bytes(), kb / FILE))
+    reply = json.loads(verify_checksum((kb / FILE).read_bytes(), kb / FILE))
     for each in reply:
         if each["name"].startswith("expired"):
             each["expires"] = "2020-01-01T00:00:00+00:00"
@@ -147,7 +147,7 @@ def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
 def open_desks(folder: Path, settings: Settings | None = None) -> Iterator[Desks]:
     """Open the server; people are called after their roles."""
     kb = build(folder / "kb")
-    people, tokens = People(kb), Tokens(kb)
+    people, tokens = AccountStore(kb), Tokens(kb)
     add_people(people, {role: role for role in (Role.ADMINISTRATOR, *Role)})
     first = people.get(Role.ADMINISTRATOR)
     known = {
@@ -280,7 +280,7 @@ def served(folder: Path, extra: Iterable[Quad] = (), **settings: Any) -> Iterato
     kb = folder / "kb"
     quads = [*bases.kitchen_quads(), *extra]
     build_generation(kb, quads, {"quads": len(quads)})
-    add_people(People(kb), PEOPLE)
+    add_people(AccountStore(kb), PEOPLE)
     with serving(kb, **settings) as desks:
         yield desks
 
@@ -360,9 +360,9 @@ def answer(question: str, language: str = "en", method: str = "fused") -> Answer
     cited = Citation(
         1,
         INTERACTION.iri.value,
-        Named(GOJI.value, "goji berry", "C1"),
-        Named(SHIYI.interactsWith.value, "interacts with"),
-        Named(WARFARIN.value, "warfarin"),
+        Labelled(GOJI.value, "goji berry", "C1"),
+        Labelled(SHIYI.interactsWith.value, "interacts with"),
+        Labelled(WARFARIN.value, "warfarin"),
         "positive",
         0.8,
         "accepted",
@@ -424,7 +424,7 @@ def open_test_site(folder: Path) -> Site:
         base.release,
         ("fused", "paths"),
         "2026",
-        counts_of(base.store),
+        count_base(base.store),
         Settings(),
         close,
     )
@@ -442,7 +442,7 @@ def writable_site(folder: Path, filled: bool = False) -> Iterator[tuple[Site, st
         KnowledgeBase.open(folder / "kb", write=True) as base,
         QueryPool(base, settings.query) as pool,
     ):
-        writing = writing_to(base, pool, settings, tokens)
+        writing = open_write_access(base, pool, settings, tokens)
         yield (
             Site(
                 base.store,
@@ -453,7 +453,7 @@ def writable_site(folder: Path, filled: bool = False) -> Iterator[tuple[Site, st
                 base.release,
                 ("fused", "paths"),
                 "2026",
-                counts_of(base.store),
+                count_base(base.store),
                 settings,
                 lambda: None,
                 lambda: base.sequence,

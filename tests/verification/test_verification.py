@@ -13,7 +13,7 @@ from shiyi.ingest.tables.evidence import PointerRow, read_pointers
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ontology.schema import Schema
 from shiyi.sparql.base.digests import file_digest
-from shiyi.verification.comparison import verify_claims, words_of
+from shiyi.verification.comparison import read_words, verify_claims
 from shiyi.verification.corpora import Corpus, Registry, Table
 from shiyi.verification.names import Subjects
 from shiyi.verification.pointers import check
@@ -93,7 +93,7 @@ def test_an_entry_supports_contradicts_or_is_silent(starter: Starter, tmp_path: 
 
 def test_a_read_pointer_names_the_sentence_alone(starter: Starter, tmp_path: Path) -> None:
     registry, out = verified(starter, tmp_path, "read")
-    words = {row.claim: text for row, text in words_of(read_pointers(out), registry)}
+    words = {row.claim: text for row, text in read_words(read_pointers(out), registry)}
     assert words["substance-yiyiren", "cautionIn", "population-pregnant"] == "孕妇慎用。"
     assert all(row.end for row in read_pointers(out))
 
@@ -140,7 +140,7 @@ def test_entries_of_a_book_keep_their_place(starter: Starter, tmp_path: Path) ->
     out = tmp_path / "evidence"
     out.mkdir()
     verify_claims(starter, registry, out=out)
-    ((row, words),) = words_of(read_pointers(out), registry)
+    ((row, words),) = read_words(read_pointers(out), registry)
     assert row.claim == ("substance-dingxiang", "hasNature", "nature-warm")
     assert words == text[row.start : row.end] == "内容：味辛，温，无毒。"
     assert check(registry, out).faults == []

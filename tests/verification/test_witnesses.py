@@ -9,20 +9,20 @@ import pytest
 
 from shiyi.errors import TableError
 from shiyi.ingest.documents.books import Book, books
-from shiyi.ingest.tables.evidence import COLUMNS, read_pointers, with_evidence
+from shiyi.ingest.tables.evidence import COLUMNS, attach_evidence, read_pointers
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ingest.tables.tsv import Faults
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source, Tier
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import ConfidenceSettings
-from shiyi.verification.pointers import words_at
+from shiyi.verification.pointers import read_pointed_words
 from shiyi.verification.witnesses import (
     CORPUS,
     Admission,
     Key,
     Witness,
-    chosen,
+    choose_witnesses,
     independent,
     select,
 )
@@ -103,7 +103,9 @@ def test_copies_are_one_witness(first: Witness, second: Witness, groups: int) ->
 
 def test_earliest_and_latest_witness_are_listed() -> None:
     found = [witness(book(f"b{year}", year), "温") for year in (1900, 700, 1500, 200, 1100, 1596)]
-    shown = [each.book.end for each in chosen(independent([*found, witness(book("z"), "温")]))]
+    shown = [
+        each.book.end for each in choose_witnesses(independent([*found, witness(book("z"), "温")]))
+    ]
     assert shown[0] == 200
     assert shown[-1] is None
     assert len(shown) == 3
@@ -137,10 +139,12 @@ def test_selected_pointers_become_evidence_of_dated_books(
     pointers = list(read_pointers(tmp_path))
     assert {row.corpus for row in pointers} == {CORPUS}
     record = SimpleNamespace(cells={"text": "*****味辛"})
-    assert {words_at(row, record) for row in pointers} == {"味辛"}  # type: ignore[arg-type]
+    assert {read_pointed_words(row, record) for row in pointers} == {"味辛"}  # type: ignore[arg-type]
     sources = {"collection": Source("collection", "书", "Books", Tier.CLASSIC)}
     tables, weights, faults = [claim(*one) for one in MADE], ConfidenceSettings(), Faults()
-    results = {each.iri: each for each in with_evidence(tables, sources, weights, faults, tmp_path)}
+    results = {
+        each.iri: each for each in attach_evidence(tables, sources, weights, faults, tmp_path)
+    }
     assert len(results) == len(MADE) + 1
     for key in (WARM, new):
         found = {each.source.id for each in results[claim(*key).iri].evidence} - {"s"}
@@ -148,6 +152,6 @@ def test_selected_pointers_become_evidence_of_dated_books(
     (tmp_path / "old-books.tsv").write_text(
         (tmp_path / "old-books.tsv").read_text("utf-8").replace(early.file, "no-book.txt"), "utf-8"
     )
-    with_evidence(tables, sources, weights, faults, tmp_path)
+    attach_evidence(tables, sources, weights, faults, tmp_path)
     with pytest.raises(TableError, match="no-book"):
         faults.raise_if_any()

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from tests.support.copies import copy_base
 
-from shiyi.curation.accounts import Audit, People, Role
-from shiyi.curation.bundles import public_of, signing_key
+from shiyi.curation.accounts import AccountStore, Audit, Role
+from shiyi.curation.bundles import public_key, signing_key
 from shiyi.errors import ShiyiError
 from shiyi.server.site.counts import load_description, load_spread
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.integrity import scrub
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, compute_release
 from soak.stages import indexed_kitchen
 
 # caches and what has no content of its own; a lock and what readers have are made again
@@ -25,7 +25,7 @@ _COMMANDS: Final = ("shiyi build", "shiyi index", "shiyi restore", "a backup", "
 
 
 @dataclass(slots=True)
-class Damages:
+class DamageReport:
     """Files lost and bits flipped, how each was met, and what passed unseen."""
 
     files: int = 0
@@ -45,25 +45,25 @@ def _state(kb: Path) -> tuple[object, ...]:
     """Return all that was acknowledged, as the next start has it."""
     with KnowledgeBase.open(kb, write=True) as base:
         again = base.writer.write((), key="k3", who="w", why="s")  # a retry changes nothing
-        quads = base.sequence, again, release_of(base.store.match())
+        quads = base.sequence, again, compute_release(base.store.match())
         counted = load_spread(base), load_description(base)
-    beside = Tokens(kb).all(), People(kb).all(), len(Audit(kb).last())
-    return (*quads, *beside, public_of(signing_key(kb)), *counted)
+    beside = Tokens(kb).all(), AccountStore(kb).all(), len(Audit(kb).last())
+    return (*quads, *beside, public_key(signing_key(kb)), *counted)
 
 
 def _prepare(kb: Path) -> None:
     indexed_kitchen(kb)
     Tokens(kb).add("token", "write", 1)
-    People(kb).add("person", Role.ADMINISTRATOR, subject="elsewhere 1")
+    AccountStore(kb).add("person", Role.ADMINISTRATOR, subject="elsewhere 1")
     signing_key(kb)
     for number in range(5):
         Audit(kb).note("signed in", f"person {number}")
     _state(kb)
 
 
-def damage(bits: int, seed: int) -> Damages:
+def damage(bits: int, seed: int) -> DamageReport:
     """Lose each file of a base, then flip ``bits`` single bits over all files, one at a time."""
-    chance, row = random.Random(f"{seed} damage"), Damages()  # noqa: S311 - places, not secrets
+    chance, row = random.Random(f"{seed} damage"), DamageReport()  # noqa: S311 - places, not secrets
     home = Path(tempfile.mkdtemp(prefix="soak-damage-"))
     try:
         sound, kb = home / "sound", home / "kb"
@@ -102,7 +102,7 @@ def _judge(
     name: Path,
     harm: Callable[[Path], None],
     wanted: tuple[object, ...],
-    row: Damages,
+    row: DamageReport,
 ) -> None:
     shutil.rmtree(kb, ignore_errors=True)
     copy_base(sound, kb)

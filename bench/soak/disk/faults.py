@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from soak.disk.tracing import confined, recorded, reports, traced
-from soak.killing import Found, Nursery, Stage
+from soak.killing import DamageCount, ForkServer, Stage
 
 WORDS: Final = 3  # acknowledged in each run
 _TRIES: Final = 3  # of the work after a fault, in the same process
@@ -37,7 +37,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Faults:
+class FaultReport:
     """Faults of one stage, how they were met, and what was lost, torn, doubled or stuck."""
 
     stage: str
@@ -57,10 +57,10 @@ class Faults:
         return asdict(self)
 
 
-def system_call_faults(stage: Stage, cases: int, seed: int) -> Faults:
+def system_call_faults(stage: Stage, cases: int, seed: int) -> FaultReport:
     """Fail calls of a stage's work, ``cases`` of them drawn from all; 0: each one with each error."""
-    chance, row = random.Random(f"{seed} faults {stage.name}"), Faults(stage.name)  # noqa: S311
-    home, nursery = Path(tempfile.mkdtemp(prefix="soak-faults-")), Nursery()
+    chance, row = random.Random(f"{seed} faults {stage.name}"), FaultReport(stage.name)  # noqa: S311
+    home, nursery = Path(tempfile.mkdtemp(prefix="soak-faults-")), ForkServer()
     try:
         start, folder = home / "start", home / "work"
         start.mkdir()
@@ -89,7 +89,7 @@ def system_call_faults(stage: Stage, cases: int, seed: int) -> Faults:
     return row
 
 
-def _try(nursery: Nursery, stage: Stage, folder: Path, fault: Fault, row: Faults) -> None:
+def _try(nursery: ForkServer, stage: Stage, folder: Path, fault: Fault, row: FaultReport) -> None:
     log = folder.with_name("calls")
     options: tuple[str, ...] = ()
     if fault.call == SHORT:
@@ -109,7 +109,7 @@ def _try(nursery: Nursery, stage: Stage, folder: Path, fault: Fault, row: Faults
     row.by_call[fault.call] = row.by_call.get(fault.call, 0) + met
     stuck = status is None and not fault.lasting and len(text) < WORDS
     row.stuck += stuck
-    found, wrong = Found(), ""
+    found, wrong = DamageCount(), ""
     try:
         found = stage.check(folder, 1, text)
     except Exception as broken:  # noqa: BLE001 - whatever it is, the base does not open

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from soak.disk.tracing import SAID, Call, recorded
-from soak.killing import Nursery, Stage
+from soak.killing import ForkServer, Stage
 
 WORDS: Final = {"commit": 24, "tokens and accounts": 12, "index build": 3}  # else 6, acknowledged
 _POLICIES = ("nothing", "nothing", "some", "some", "all")  # of what was not synced survives
@@ -23,7 +23,7 @@ _HERE = "AT_FDCWD"
 
 
 @dataclass(slots=True)
-class Cuts:
+class PowerCutReport:
     """How many cuts of one stage, what was acknowledged before them, and what was lost or torn."""
 
     stage: str
@@ -60,7 +60,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenFile:
     node: Node
     at: int = 0
     appends: bool = False
@@ -73,7 +73,7 @@ class Disk:
         self.root, self.moment, self.acknowledged = root, 0, list[tuple[int, int]]()
         self._inodes = dict[int, Node]()
         self._top = self._read(root)
-        self._open = dict[int, _Open]()
+        self._open = dict[int, _OpenFile]()
         self._said = Node()
 
     def _read(self, path: Path) -> Node:
@@ -120,23 +120,23 @@ class Disk:
         self.moment += 1
         name, words = call.name, call.words
         if name in {"open", "openat", "creat"}:
-            self._opened(call)
+            self._apply_open(call)
         elif name in {"rename", "renameat", "renameat2", "link", "linkat"}:
-            self._linked(call)
+            self._apply_link(call)
         elif name in {"unlink", "unlinkat", "rmdir", "mkdir", "mkdirat"}:
             place = self._place(words[0] if name.endswith("at") else _HERE, call.texts[0])
             if place is not None:
                 made = Node(names={}) if name.startswith("mkdir") else None
                 self._name(*place, made)
         elif words[0].isdigit() and int(words[0]) in self._open:
-            self._changed(call, self._open[int(words[0])])
+            self._apply_write(call, self._open[int(words[0])])
 
-    def _opened(self, call: Call) -> None:
+    def _apply_open(self, call: Call) -> None:
         self._open.pop(call.result, None)
         at = call.name == "openat"
         path, flags = Path(os.fsdecode(call.texts[0])), call.words[2 if at else 1]
         if path == self.root.with_name(SAID):
-            self._open[call.result] = _Open(self._said, appends=True)
+            self._open[call.result] = _OpenFile(self._said, appends=True)
             return
         place = self._place(call.words[0] if at else _HERE, call.texts[0])
         if place is None:
@@ -150,9 +150,9 @@ class Disk:
             self._name(folder, name, node)
         elif "O_TRUNC" in flags:
             self._write(node, None, 0)
-        self._open[call.result] = _Open(node, appends="O_APPEND" in flags)
+        self._open[call.result] = _OpenFile(node, appends="O_APPEND" in flags)
 
-    def _linked(self, call: Call) -> None:
+    def _apply_link(self, call: Call) -> None:
         at = "at" in call.name
         source = self._place(call.words[0] if at else _HERE, call.texts[0])
         target = self._place(call.words[2] if at else _HERE, call.texts[1])
@@ -165,7 +165,7 @@ class Disk:
             assert source[0] is target[0], "moved between folders"
             self._name(*target, node, source[1])
 
-    def _changed(self, call: Call, file: _Open) -> None:
+    def _apply_write(self, call: Call, file: _OpenFile) -> None:
         name, words, node = call.name, call.words, file.node
         if name == "close":
             del self._open[int(words[0])]
@@ -178,17 +178,17 @@ class Disk:
         elif name == "pwrite64":
             self._write(node, call.texts[0][: call.result], int(words[3]))
         elif name in {"ftruncate", "fallocate"}:
-            self._resized(name, words, node)
+            self._apply_resize(name, words, node)
         elif name in {"write", "writev", "sendfile"}:
-            self._appended(call, file)
+            self._apply_append(call, file)
 
-    def _resized(self, name: str, words: tuple[str, ...], node: Node) -> None:
+    def _apply_resize(self, name: str, words: tuple[str, ...], node: Node) -> None:
         if name == "ftruncate":
             self._write(node, None, int(words[1]))
         elif words[1] == "0":
             self._write(node, None, max(node.size, int(words[2]) + int(words[3])))
 
-    def _appended(self, call: Call, file: _Open) -> None:
+    def _apply_append(self, call: Call, file: _OpenFile) -> None:
         content = b"".join(call.texts)[: call.result]
         if call.name == "sendfile":
             source = self._open[int(call.words[1])]
@@ -209,10 +209,12 @@ class Disk:
 
     def cut(self, moment: int, chance: random.Random, policy: str, target: Path) -> list[int]:
         """Lay out what survives a cut after a moment; return what was acknowledged before it."""
-        self._lay(self._top, moment, chance, policy, target)
+        self._lay_out(self._top, moment, chance, policy, target)
         return [number for at, number in self.acknowledged if at <= moment]
 
-    def _lay(self, node: Node, moment: int, chance: random.Random, policy: str, path: Path) -> None:
+    def _lay_out(
+        self, node: Node, moment: int, chance: random.Random, policy: str, path: Path
+    ) -> None:
         changes, part = node.after(moment, chance, policy)
         if node.names is None:
             path.write_bytes(_content([(0, each) for each in changes], part, chance))
@@ -225,7 +227,7 @@ class Disk:
             if child is not None:
                 names[name] = child
         for name, child in names.items():
-            self._lay(child, moment, chance, policy, path / name)
+            self._lay_out(child, moment, chance, policy, path / name)
 
 
 def _content(
@@ -252,13 +254,13 @@ def _put(stored: bytearray, at: int, content: bytes | None) -> None:
         stored[at : at + len(content)] = content
 
 
-def power_cuts(stage: Stage, cuts: int, seed: int) -> Cuts:
+def power_cuts(stage: Stage, cuts: int, seed: int) -> PowerCutReport:
     """Record a stage's work once, then cut the power ``cuts`` times.
 
     First it is cut after each acknowledgement, where nothing but what was synced survives; of the
     other cuts a third come right after one.
     """
-    chance, row = random.Random(f"{seed} power {stage.name}"), Cuts(stage.name)  # noqa: S311
+    chance, row = random.Random(f"{seed} power {stage.name}"), PowerCutReport(stage.name)  # noqa: S311
     memory = Path("/dev/shm")  # noqa: S108 - thousands of copies, none of them worth a disk
     home = Path(tempfile.mkdtemp(prefix="soak-power-", dir=memory if memory.is_dir() else None))
     try:
@@ -266,7 +268,7 @@ def power_cuts(stage: Stage, cuts: int, seed: int) -> Cuts:
         folder.mkdir()
         stage.prepare(folder)
         start = Disk(folder)
-        for each in recorded(Nursery(), stage, folder, WORDS.get(stage.name, 6)):
+        for each in recorded(ForkServer(), stage, folder, WORDS.get(stage.name, 6)):
             start.call(each)
         row.calls = start.moment
         acknowledgements = [at for at, _ in start.acknowledged]
@@ -289,7 +291,7 @@ def power_cuts(stage: Stage, cuts: int, seed: int) -> Cuts:
     return row
 
 
-def _judge(stage: Stage, folder: Path, items: list[int], row: Cuts, where: str) -> None:
+def _judge(stage: Stage, folder: Path, items: list[int], row: PowerCutReport, where: str) -> None:
     check: Callable[..., Any] = stage.check
     try:
         found = check(folder, 1, items)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from shiyi.errors import ShiyiError
-from soak.killing import PATIENCE, Nursery, Say, Stage
+from soak.killing import PATIENCE, ForkServer, Say, Stage
 
 SAID: Final = "said"  # the file beside the stage's folder where traced work acknowledges
 CHANGING: Final = (
@@ -96,7 +96,7 @@ def confined(
 
 
 def traced(
-    nursery: Nursery, stage: Stage, folder: Path, options: Iterable[str], words: int, tries: int
+    nursery: ForkServer, stage: Stage, folder: Path, options: Iterable[str], words: int, tries: int
 ) -> int | None:
     """Let a stage work, under strace where there are ``options`` for it.
 
@@ -135,7 +135,7 @@ def reports(folder: Path) -> tuple[list[int], list[str]]:
     return [int(each) for each in lines if each.isdigit()], [e for e in lines if not e.isdigit()]
 
 
-def recorded(nursery: Nursery, stage: Stage, folder: Path, words: int) -> list[Call]:
+def recorded(nursery: ForkServer, stage: Stage, folder: Path, words: int) -> list[Call]:
     """Return what a stage's work calls to change files, from the first call to the last."""
     log = folder.with_name("calls")
     options = ("-xx", "-s", "1000000000", "-o", str(log), "-e", f"trace={','.join(CHANGING)}")

@@ -22,7 +22,7 @@ from shiyi.errors import ShiyiError
 from shiyi.ingest.cases.reading import deidentify
 from shiyi.ingest.cases.records import read_records
 from shiyi.ingest.datasets.dataset import load_dataset
-from shiyi.ingest.datasets.mapped_tables import rows_of
+from shiyi.ingest.datasets.mapped_tables import read_rows
 from shiyi.ingest.datasets.mapping import Table
 from shiyi.ingest.documents.books import read_books
 from shiyi.ingest.documents.document import split_passages as passages
@@ -30,18 +30,18 @@ from shiyi.ingest.documents.files import read_text
 from shiyi.ingest.tables.tsv import split
 from shiyi.linking.normalization import fold, language_of, normalise
 from shiyi.model.profile import Profile
-from shiyi.prompts.caching import Recorded
+from shiyi.prompts.caching import ReplayModel
 from shiyi.prompts.chat import GrowingList, parse_object
 from shiyi.server.api import requests
 from shiyi.server.http.messages import count_field, text_field
-from shiyi.server.pages.ask import rendered
+from shiyi.server.pages.ask import render_html
 from shiyi.server.views.links import href, source_link
 from shiyi.settings import Settings
 from shiyi.sparql.base.backups import LISTING, read_listing
 from shiyi.sparql.base.journal import read_journal
 from shiyi.sparql.queries.requests import check_query, check_update
 from shiyi.sparql.store.oxigraph import parse_n_quads
-from shiyi.sparql.updates.update import with_graphs
+from shiyi.sparql.updates.update import set_dataset
 
 _LIMIT: Final = 1 << 20
 _TABLE: Final = Table("t.tsv", ("a", "b"), "a")
@@ -84,7 +84,7 @@ def tables(content: bytes) -> None:
     """Tab- and comma-separated tables, and lists within a cell."""
     for name, table in (("t.tsv", _TABLE), ("t.csv", _QUOTED)):
         try:
-            for row in rows_of(_file(name, content), table, _SETTINGS):
+            for row in read_rows(_file(name, content), table, _SETTINGS):
                 split(row["b"])
         except ShiyiError:
             continue
@@ -151,7 +151,7 @@ def bodies(content: bytes) -> None:
     for read in (
         Profile.from_json,
         lambda v: count_field("k", v, 1, 20),
-        lambda v: Recorded.from_json("m", v),
+        lambda v: ReplayModel.from_json("m", v),
     ):
         try:
             read(reply)
@@ -179,13 +179,13 @@ def guard(content: bytes) -> None:
     text = _words(content)
     with suppress(ShiyiError):
         check_query(text, 10_000)
-    with_graphs(text, check_update(text, 10_000), ["urn:g"], ["urn:h"])
+    set_dataset(text, check_update(text, 10_000), ["urn:g"], ["urn:h"])
 
 
 def markdown(content: bytes) -> None:
     """What is shown as HTML never holds a script, a handler or another scheme."""
     text = _words(content)
-    shown = str(rendered(text, {1: "/page/x"})).lower()
+    shown = str(render_html(text, {1: "/page/x"})).lower()
     for sign in ("<script", "<iframe", "<svg", "<object", "<style", "srcdoc="):
         if sign in shown:
             raise AssertionError(f"{sign} in {shown!r}")

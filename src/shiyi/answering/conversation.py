@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
 from shiyi.answering.generation.rewriter import Listener
-from shiyi.answering.pipeline import AskRequest, ask, check_request, overlaid
+from shiyi.answering.pipeline import AskRequest, apply_overlays, ask, check_request
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.understanding.follow_ups import follow, is_statement
 from shiyi.answering.understanding.frame import Frame
-from shiyi.answering.understanding.patient import profile_of
+from shiyi.answering.understanding.patient import build_profile
 from shiyi.answering.understanding.reader.heads import shipped_reader
 from shiyi.answering.understanding.reading import read_question
 from shiyi.errors import TooLargeError, UsageError
@@ -159,7 +159,7 @@ class Conversation:
 
     def after(self, history: Sequence[str]) -> Context:
         """Return the context after some earlier questions."""
-        return after_history(self._living.current, history)
+        return context_after(self._living.current, history)
 
     def revision(self) -> int:
         """Count the changes of the base that answers rest on."""
@@ -200,8 +200,8 @@ def understand(
 ) -> tuple[AskRequest, Frame]:
     """Return a request with the profile so far, and its frame, completed from the turn before."""
     check_request(request, runtime)
-    runtime = overlaid(runtime, replace(request, frame=context.frame))
-    known = merged(context.profile, request.profile)
+    runtime = apply_overlays(runtime, replace(request, frame=context.frame))
+    known = merge_profiles(context.profile, request.profile)
     text = QuestionText.of(_last_words(request.question, context))
     pregnant = bool(known.pregnant)
     reader, linker, facts = shipped_reader(), runtime.linker, runtime.facts
@@ -214,12 +214,12 @@ def understand(
     own = frame
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
-    known = merged(_without_denied(context.profile, frame), request.profile)
+    known = merge_profiles(_remove_denied(context.profile, frame), request.profile)
     frame = frame.in_language(language)
     whole = replace(
         request,
         language=language,
-        profile=merged(known, profile_of(own, facts, reply=reply)),
+        profile=merge_profiles(known, build_profile(own, facts, reply=reply)),
         frame=frame,
         mentions=mentions,
         brief=brief and context.frame is not None,
@@ -229,7 +229,7 @@ def understand(
     return whole, frame
 
 
-def _without_denied(profile: Profile, frame: Frame) -> Profile:
+def _remove_denied(profile: Profile, frame: Frame) -> Profile:
     """Return what was stated before, without the medicines and illnesses that are taken back."""
     denied = [f for f in frame.focus if f.assertion == "denied"]
     words = {word for f in denied for word in (f.label, f.text)}
@@ -245,7 +245,7 @@ def _language(frame: Frame) -> str:
     return frame.language
 
 
-def after_history(runtime: Runtime, history: Iterable[str]) -> Context:
+def context_after(runtime: Runtime, history: Iterable[str]) -> Context:
     """Return the context after some earlier questions, asked again in turn."""
     context = Context()
     for question in _texts("history", list(history))[-_MOST_TURNS:]:
@@ -253,7 +253,7 @@ def after_history(runtime: Runtime, history: Iterable[str]) -> Context:
     return context
 
 
-def merged(old: Profile, new: Profile) -> Profile:
+def merge_profiles(old: Profile, new: Profile) -> Profile:
     """Join two profiles; a later word replaces an earlier one, and lists grow.
 
     >>> merged(Profile(age=30, medicines=("warfarin",)), Profile(age=31)).medicines
@@ -264,15 +264,15 @@ def merged(old: Profile, new: Profile) -> Profile:
         new.sex or old.sex,
         new.pregnant if new.pregnant is not None else old.pregnant,
         new.lactating if new.lactating is not None else old.lactating,
-        _joined(old.medicines, new.medicines),
-        _joined(old.allergies, new.allergies),
-        _joined(old.conditions, new.conditions),
+        _join_lists(old.medicines, new.medicines),
+        _join_lists(old.allergies, new.allergies),
+        _join_lists(old.conditions, new.conditions),
         new.constitution or old.constitution,
-        _joined(old.avoids, new.avoids),
+        _join_lists(old.avoids, new.avoids),
     )
 
 
-def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def _join_lists(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))[:50]
 
 

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from shiyi.answering.generation.rewriter import Composition, Listener, from_memory, write_with_model
+from shiyi.answering.generation.rewriter import Composition, Listener, add_memory, write_with_model
 from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.plan import write
 from shiyi.answering.sections.verdicts import conclude
@@ -24,11 +24,11 @@ from shiyi.answering.understanding.reader.heads import shipped_reader
 from shiyi.answering.understanding.reading import read_question
 from shiyi.answering.wording.draft import (
     AnswerContext,
-    Composed,
+    ComposedAnswer,
     Contribution,
     compose,
-    leave_unopened_out,
-    ranked,
+    remove_unopened,
+    sort_gravest,
 )
 from shiyi.answering.wording.verbalization import Verbalizer, check_language
 from shiyi.errors import FormatError, TooLargeError, UsageError
@@ -38,7 +38,7 @@ from shiyi.model.answer import Answer, Mention, Recommendation, Trace
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
-from shiyi.prompts.caching import Recorded, Recorder
+from shiyi.prompts.caching import RecordingModel, ReplayModel
 from shiyi.prompts.chat import ChatModel
 from shiyi.settings import Settings
 
@@ -116,7 +116,7 @@ def ask(
     question, method, profile = request.question, request.method, request.profile
     spoken = check_language(request.language) if request.language else language_of(question)
     most = request.k or runtime.settings.paths.top_k
-    recorder = Recorder(model) if model else None
+    recorder = RecordingModel(model) if model else None
     clock = Clock()
     settings = runtime.settings
     opened = (request.evidence or settings.answer.evidence) == "opened"
@@ -124,7 +124,7 @@ def ask(
         least = max(settings.answer.recommend_from, settings.confidence.recalled + 0.01)
         answering = replace(settings.answer, recommend_from=least)
         runtime = replace(runtime, settings=replace(settings, answer=answering))
-    runtime = overlaid(runtime, request)
+    runtime = apply_overlays(runtime, request)
     frame, mentions = request.frame, request.mentions
     if frame is None:
         frame, mentions = read_question(
@@ -154,7 +154,7 @@ def ask(
         part.shorten()
     clock.lap("rank")
     if opened:
-        leave_unopened_out(part, verbalizer)
+        remove_unopened(part, verbalizer)
     composed = compose(part, runtime.evidences, spoken)
     clock.lap("answer")
     answer = Answer(
@@ -167,8 +167,8 @@ def ask(
         composed.citations,
         _paths(part, most),
         parsed.mentions,
-        _grounded(part, composed),
-        ranked(part.warnings),
+        _ground(part, composed),
+        sort_gravest(part.warnings),
         tuple(part.follow_up[:3]),
         not composed.citations and not part.warnings,
         tuple(part.missing),
@@ -178,20 +178,20 @@ def ask(
     )
     ANSWERS.labels("abstained" if answer.abstained else method).inc()
     if listener is not None:
-        listener.drafted(answer)
+        listener.receive_draft(answer)
     if recorder is None:
         return answer
     if method == "none":
-        written = from_memory(answer, recorder)
+        written = add_memory(answer, recorder)
     else:
         composition = Composition(
             composed.care, composed.care_sentences, composed.more, request.earlier
         )
         written = write_with_model(answer, recorder, runtime, composition, listener)
-    return _recorded(written, recorder)
+    return _add_exchanges(written, recorder)
 
 
-def overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
+def apply_overlays(runtime: Runtime, request: AskRequest) -> Runtime:
     """Return what the question is answered from: with its school, and the releases it names."""
     settings = runtime.settings
     school, overlay = request.school or settings.chain.school, request.overlay
@@ -208,7 +208,7 @@ def overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
     return runtime.with_releases("\n".join((request.question, *named)))
 
 
-def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, ...]:
+def _ground(part: Contribution, composed: ComposedAnswer) -> tuple[Recommendation, ...]:
     """Return the recommendations with those of their claims that are cited."""
     cited = {each.claim for each in composed.citations}
     return tuple(
@@ -220,9 +220,9 @@ def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, .
 def _trace(
     parsed: Question,
     differential: Differential,
-    retrieved: Retrieved,
+    retrieved: Retrieval,
     part: Contribution,
-    composed: Composed,
+    composed: ComposedAnswer,
     clock: Clock,
     request: AskRequest,
     settings: Settings,
@@ -234,7 +234,7 @@ def _trace(
         rounds=retrieved.rounds,
         milliseconds=tuple(clock.spent.items()),
         notes=(*parsed.asks, *leaning, *retrieved.notes),
-        asked=_asked(request, settings),
+        asked=_replay_parameters(request, settings),
         steps=retrieved.steps,
         claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
         texts=tuple({"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts),
@@ -244,14 +244,14 @@ def _trace(
     )
 
 
-def _recorded(answer: Answer, recorder: Recorder) -> Answer:
+def _add_exchanges(answer: Answer, recorder: RecordingModel) -> Answer:
     """Add the exchanges with the model to the trace, and the first fault to the answer."""
     exchanges = tuple(each.to_json() for each in recorder.exchanges)
     fault = next((each.fault for each in recorder.exchanges if each.fault), answer.model_fault)
     return replace(answer, model_fault=fault, trace=replace(answer.trace, exchanges=exchanges))
 
 
-def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
+def _replay_parameters(request: AskRequest, settings: Settings) -> dict[str, Any]:
     """Return what a replay needs to make the same answer."""
     return {
         "question": request.question,
@@ -339,7 +339,7 @@ _TRACED: Final = ("queries", "relation_paths", "rounds", "notes", "steps", "clai
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replay:
     """The answer as it is made now, and the names of what is no longer the same."""
 
     answer: Answer
@@ -351,7 +351,7 @@ class Replayed:
         return self.answer.to_json() | {"replayed": payload}
 
 
-def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
+def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replay:
     """Ask again what an answer's JSON says was asked; a model's replies are taken from its trace.
 
     No model is asked. Another release or other settings are named among the differences. Raises
@@ -366,7 +366,7 @@ def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
         raise UsageError("trace.asked.k is a whole number or null")
     exchanges = trace.get("exchanges") or []
-    model = Recorded.from_json(str(earlier.get("model") or "recorded"), exchanges)
+    model = ReplayModel.from_json(str(earlier.get("model") or "recorded"), exchanges)
     request = AskRequest(
         question,
         method,
@@ -383,7 +383,7 @@ def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
         overlay=chosen if (chosen := asked.get("overlay")) in _OVERLAYS else None,
     )
     answer = ask(runtime, request, model if exchanges else None)
-    return Replayed(answer, tuple(_differences(runtime, answer.to_json(), earlier, trace, asked)))
+    return Replay(answer, tuple(_differences(runtime, answer.to_json(), earlier, trace, asked)))
 
 
 def _mapping(value: object, name: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
-from shiyi.answering.knowledge.facts import Asserted, Fact, Facts
+from shiyi.answering.knowledge.facts import AssertedClaims, Fact, Facts
 from shiyi.answering.knowledge.names import Names
 from shiyi.answering.knowledge.overlay import (
     Overlay,
@@ -23,15 +23,15 @@ from shiyi.answering.knowledge.overlay import (
     windows,
 )
 from shiyi.answering.knowledge.updates import (
-    after,
+    apply_changes,
     concepts_since,
     edge_of,
     edges_of,
     is_edge,
     level,
-    standing,
-    with_claims,
-    write_standing,
+    open_state,
+    swap_claims,
+    write_state,
 )
 from shiyi.answering.retrieval.casebook import Casebook
 from shiyi.answering.retrieval.library import Library, change_texts, level_texts
@@ -48,15 +48,15 @@ from shiyi.answering.retrieval.planning import Planner
 from shiyi.answering.safety import Safety
 from shiyi.columnar.mapped_file import log_rebuild
 from shiyi.errors import FormatError, IndexMismatchError
-from shiyi.linking.embedding.embedder import Embedder, open_embedder, place_of, shipped
+from shiyi.linking.embedding.embedder import Embedder, open_embedder, open_shipped, vectors_folder
 from shiyi.linking.embedding.index import LabelVectors
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.linking.reranking import Reranker, open_reranker
 from shiyi.model.iris import VOCAB
 from shiyi.ontology.schema import Schema
-from shiyi.reasoning.adjacency import Edge, Projection, changed
-from shiyi.reasoning.derivation import Followed
+from shiyi.reasoning.adjacency import Edge, Projection, update_edges
+from shiyi.reasoning.derivation import DerivedClaim
 from shiyi.reasoning.embeddings.baselines import Translation, train_translation
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -87,7 +87,7 @@ class LibraryHandle:
         """Open the library, once."""
         with self._lock:
             if self._opened is None:
-                self._opened = self._open()
+                self._opened = self._open_library()
             return self._opened
 
     def follow(self, facts: Facts, touched: Collection[str], now: Iterable[Fact]) -> None:
@@ -132,10 +132,10 @@ class LibraryHandle:
                 trained.save(self.folder)
         return trained
 
-    def _open(self) -> Library:
+    def _open_library(self) -> Library:
         place, apart = self.folder, False
         if self.folder is not None:
-            place = place_of(self.folder, self.embedder)
+            place = vectors_folder(self.folder, self.embedder)
             apart = place != self.folder and os.access(self.folder, os.W_OK)
             try:
                 library = Library.open(place, self.release, self.embedder)
@@ -193,7 +193,7 @@ class Runtime:
     @cached_property
     def claims(self) -> Mapping[str, Fact]:
         """Return every claim that was read, by its IRI."""
-        return Asserted(self.facts.by_claim)
+        return AssertedClaims(self.facts.by_claim)
 
     @cached_property
     def names(self) -> Names:
@@ -206,10 +206,10 @@ class Runtime:
         Its paths are walked, not queried, since the store is as before.
         """
         old = [fact for each in gone for fact in self.facts.by_claim.get(each, ())]
-        facts = with_claims(self.facts, old, come)
+        facts = swap_claims(self.facts, old, come)
         edges = [edge_of(fact) for fact in come if is_edge(fact)]
         assumed = frozenset(fact.claim for fact in come)
-        made = _over(self, facts, changed(self.projection, gone, edges), (), assumed)
+        made = _over(self, facts, update_edges(self.projection, gone, edges), (), assumed)
         finder = made.retriever.finder
         if isinstance(finder, SparqlFinder):
             finder = finder.adjacency
@@ -275,8 +275,8 @@ class Runtime:
 
         linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
         store = base.store if shown is None else shown
-        linker = linker.amended(store, concepts_since(base, linker.index.through))
-        standing_facts = standing(base, Schema.load(), store, hidden)
+        linker = linker.amend(store, concepts_since(base, linker.index.through))
+        standing_facts = open_state(base, Schema.load(), store, hidden)
         embedder = linker.vectors.embedder if linker.vectors else None
         # the texts that were written are of the whole
         folder = base.folder / "index" if shown is None else None
@@ -355,9 +355,9 @@ def write_names(base: KnowledgeBase, settings: Settings) -> None:
     from shiyi.linking.linker import write_index
 
     folder = base.folder / "index"
-    write_index(base.folder, base.store, base.release, shipped())
+    write_index(base.folder, base.store, base.release, open_shipped())
     if settings.linking.embedder and (other := open_embedder(settings.linking.embedder)):
-        place = place_of(folder, other)
+        place = vectors_folder(folder, other)
         place.mkdir(exist_ok=True)
         LabelVectors.of(LabelIndex.load(folder, base.release), other).save(place)
 
@@ -368,14 +368,14 @@ def write_claims(
     """Write the facts, the adjacency and the library."""
     folder, schema = base.folder / "index", Schema.load()
     step("indexing claims")
-    write_standing(base, schema, settings.pagerank)
+    write_state(base, schema, settings.pagerank)
     step("indexing texts")
     facts = open_facts(folder, base.release, schema).facts  # as they lie in the file
-    Library.build(units(base.store, facts), base.release, shipped(), folder)
+    Library.build(units(base.store, facts), base.release, open_shipped(), folder)
     if settings.linking.embedder:
         step(f"indexing by {settings.linking.embedder}")
         other = open_embedder(settings.linking.embedder)
-        place = place_of(folder, other)
+        place = vectors_folder(folder, other)
         place.mkdir(exist_ok=True)
         Library.build(units(base.store, facts), base.release, other, place)
 
@@ -393,11 +393,11 @@ class RuntimeHolder:
         with self._turn:
             runtime, named = self.current, tuple(dict.fromkeys(claims))
             concepts = tuple(concepts)
-            facts, projection = after(
+            facts, projection = apply_changes(
                 runtime.facts, runtime.projection, runtime.store, named, concepts
             )
             new = [fact for each in named for fact in facts.by_claim.get(each, ())]
-            runtime.shelf.follow(facts, named, (*new, *_naming(facts, concepts)))
+            runtime.shelf.follow(facts, named, (*new, *_claims_naming(facts, concepts)))
             self.current = _over(runtime, facts, projection, concepts)
             self.refreshed += 1
 
@@ -405,11 +405,11 @@ class RuntimeHolder:
         """List what the accepted view joins, as the rules of inheritance read it."""
         return edges_of(self.current.facts)
 
-    def derived(self) -> dict[str, Followed]:
+    def derived(self) -> dict[str, DerivedClaim]:
         """Return what the derived graph holds, as this moment's facts have it."""
         facts = self.current.facts
         return {
-            f.claim: Followed(
+            f.claim: DerivedClaim(
                 f.subject,
                 f.predicate.value,
                 f.object,
@@ -422,7 +422,7 @@ class RuntimeHolder:
         }
 
 
-def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
+def _claims_naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
     """Yield the claims whose text names some concepts."""
     for iri in concepts:
         for side in (facts.by_subject, facts.by_object):
@@ -445,7 +445,7 @@ def _over(
     evidences = Evidences(runtime.store, facts, assumed)
     return replace(
         runtime,
-        linker=runtime.linker.amended(runtime.store, concepts),
+        linker=runtime.linker.amend(runtime.store, concepts),
         facts=facts,
         evidences=evidences,
         safety=Safety(facts, evidences),

@@ -13,7 +13,7 @@ from shiyi.answering.knowledge.facts import (
     Fact,
     Facts,
 )
-from shiyi.answering.knowledge.severity import WARNINGS, of_caution
+from shiyi.answering.knowledge.severity import WARNINGS, caution_severity
 from shiyi.answering.understanding.patient import Person
 from shiyi.model.iris import resource
 from shiyi.model.rdf import NamedNode
@@ -72,7 +72,7 @@ _Method = Callable[Concatenate["Safety", _Key], _Value]
 _ALL: Final = 65_536  # of what the base alone decides
 
 
-def _stored(most: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Value]]:
+def _memoize(most: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Value]]:
     """Store what a method returns for its arguments, for up to ``most`` of them."""
 
     def storing(compute: _Method[_Key, _Value]) -> _Method[_Key, _Value]:
@@ -140,7 +140,7 @@ class Safety:
         """List the conditions among ``states`` in which a source warns of ``material``."""
         return self._against(material, tuple(states))
 
-    @_stored(4_096)
+    @_memoize(4_096)
     def _against(self, material: str, states: tuple[str, ...]) -> tuple[Finding, ...]:
         found: list[Finding] = []
         met = self._met(states)
@@ -148,7 +148,7 @@ class Safety:
             for there, fact in self._warnings(part):
                 for state, grounds in met.get(there, ()):
                     through = part if part != material else there if there != state else ""
-                    facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
+                    facts = (fact, *made_of, *grounds, *self._inherit(material, state, fact))
                     found.append(Finding(self.severity(fact), material, state, facts, through))
         # what is recorded of the state itself is stated, and not what is of one of its kinds
         own = {f.against for f in found if not f.of_a_kind}
@@ -210,7 +210,7 @@ class Safety:
             if not f.positive and f.predicate != SHIYI.isEffectiveFor
         )
 
-    @_stored(_ALL)
+    @_memoize(_ALL)
     def _state_grounds(self, state: str) -> _Parts:
         """List the states that ``state`` implies, with the claims that say so."""
         reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
@@ -236,7 +236,7 @@ class Safety:
         ]
         return {f.subject: (f,) for f in links} if len(links) >= _MANY else {}
 
-    @_stored(_ALL)
+    @_memoize(_ALL)
     def _parts(self, material: str) -> _Parts:
         """List the material, what it is a kind of, its own kinds, and what it is made of."""
         kinds = dict.fromkeys((*self.facts.above(material), *self.facts.below(material)))
@@ -247,14 +247,14 @@ class Safety:
         parts += [(above, (x,)) for x in links for above in self.facts.above(x.object)]
         return tuple(parts)
 
-    @_stored(_ALL)
+    @_memoize(_ALL)
     def _warnings(self, part: str) -> tuple[tuple[str, Fact], ...]:
         """List what ``part`` itself is warned of in, each with its claim."""
         cautions = [(f.object, f) for f in self.facts.of(part, *CAUTION)]
         cautions += [(f.subject, f) for f in self.facts.into(part, SHIYI.unsuitableFood)]
         return tuple(cautions)
 
-    @_stored(256)
+    @_memoize(256)
     def _met(self, states: tuple[str, ...]) -> Mapping[str, list[tuple[str, tuple[Fact, ...]]]]:
         """Return, for each thing true of who is in ``states``, the state it comes from and why."""
         met: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
@@ -263,7 +263,7 @@ class Safety:
                 met.setdefault(there, []).append((state, grounds))
         return met
 
-    def _inherited(self, material: str, state: str, base: Fact) -> tuple[Fact, ...]:
+    def _inherit(self, material: str, state: str, base: Fact) -> tuple[Fact, ...]:
         found = self.facts.between(material, state)
         return tuple(f for f in found if f.derived and base.claim in self._premises(f))
 
@@ -277,7 +277,7 @@ class Safety:
                     for fact in self.facts.between(part, near):
                         if fact.predicate in INTERACTION and fact.positive and not fact.derived:
                             through = part if part != material else near if near != drug else ""
-                            inherited = self._inherited(material, drug, fact)
+                            inherited = self._inherit(material, drug, fact)
                             yield Finding(
                                 "interaction", material, drug, (fact, *made_of, *inherited), through
                             )
@@ -331,7 +331,7 @@ class Safety:
                         facts = (member, rule, *made_of)
                         yield Finding(severity, material, state, facts, through, by_choice)
 
-    @_stored(_ALL)
+    @_memoize(_ALL)
     def _groups_left_out(self, state: str) -> Mapping[str, Fact]:
         facts = self.facts
         rules = [f for n in facts.above(state) for f in facts.of(n, SHIYI.excludesFoodGroup)]
@@ -356,7 +356,7 @@ class Safety:
             every,
             key=lambda f: (
                 WARNINGS.index(f.severity),
-                self._rated(f),
+                self._rating_order(f),
                 f.severity == "interaction" and not self.evidences.note(f.fact.claim),
                 bool(f.through),
                 -f.fact.confidence if f.facts else 0.0,
@@ -368,7 +368,7 @@ class Safety:
             gravest.setdefault((each.material, each.against), each)
         return tuple(gravest.values())
 
-    def _rated(self, found: Finding) -> int:
+    def _rating_order(self, found: Finding) -> int:
         """Order interactions by rating: with a diuretic before a tablet for blood pressure."""
         if not (found.facts and found.fact.predicate in INTERACTION):
             return 0
@@ -378,9 +378,9 @@ class Safety:
         """Return ``contraindicated`` or ``caution``, by the relation and the sources' grades."""
         return self._severity(fact.claim, fact.predicate)
 
-    @_stored(_ALL)
+    @_memoize(_ALL)
     def _severity(self, claim: str, predicate: NamedNode) -> str:
-        return of_caution(predicate, self.evidences.grade(claim))
+        return caution_severity(predicate, self.evidences.grade(claim))
 
 
 def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shiyi.settings import Settings
 
 
-class Verb(NamedTuple):
+class Command(NamedTuple):
     """A command: its panel in the help, its module in this package, and its line in the help."""
 
     panel: str
@@ -32,37 +32,37 @@ ASK, MAKE, CURATE, PUBLISH, SERVE, MEASURE = (
     "Questions", "Knowledge base", "Curation", "Publishing", "Service", "Models and evaluation"
 )  # fmt: skip
 VERBS = {
-    "ask": Verb(ASK, "ask", "Answer one question with citations."),
-    "chat": Verb(ASK, "ask", "Answer question after question, each in the context of the last."),
-    "check": Verb(ASK, "ask", "Check medicines, supplements and foods against one another."),
-    "frame": Verb(ASK, "ask", "Show how a question is understood."),
-    "audit": Verb(ASK, "query", "Check the sentences of a text against the claims."),
-    "link": Verb(ASK, "query", "Find the concepts that a text mentions."),
-    "query": Verb(ASK, "query", "Run a SPARQL 1.2 query, read-only."),
-    "explain": Verb(ASK, "publish", "Show the sources and the confidence of a claim."),
-    "build": Verb(MAKE, "build", "Build the starter knowledge base from the project's tables."),
-    "ingest": Verb(MAKE, "ingest", "Read books, texts or tables into claims."),
-    "forget": Verb(MAKE, "ingest", "Delete an ingested source and what rests on it alone."),
-    "corpus": Verb(MAKE, "ingest", "Install texts and tables to which evidence points."),
-    "verify": Verb(MAKE, "ingest", "Re-read pointers of evidence; find evidence of claims."),
-    "validate": Verb(MAKE, "build", "Validate the knowledge base, or files, against the shapes."),
-    "reason": Verb(MAKE, "reason", "Check the ontology, or recompute the derived graph."),
-    "index": Verb(MAKE, "build", "Rebuild the indexes, after an upgrade or a large ingest."),
-    "review": Verb(CURATE, "review", "Review claims: queue, show, accept, reject, edit, undo, …"),
-    "sync": Verb(CURATE, "review", "Carry changes between the knowledge base and the tables."),
-    "user": Verb(CURATE, "accounts", "Manage curator accounts."),
-    "export": Verb(PUBLISH, "publish", "Export the knowledge base as RDF or tables."),
-    "release": Verb(PUBLISH, "publish", "Write a hashed, documented release."),
-    "diff": Verb(PUBLISH, "publish", "Compare two releases, claim by claim."),
-    "serve": Verb(SERVE, "serve", "Serve pages, API, SPARQL endpoint and linked data."),
-    "mcp": Verb(SERVE, "serve", "Serve assistants over the Model Context Protocol."),
-    "token": Verb(SERVE, "accounts", "Manage API tokens: add, list, revoke."),
-    "doctor": Verb(SERVE, "operate", "Check the installation and the knowledge base."),
-    "backup": Verb(SERVE, "operate", "Copy the base to a new folder, also while it is served."),
-    "restore": Verb(SERVE, "operate", "Verify a backup and restore it to a new folder."),
-    "undo": Verb(SERVE, "operate", "Undo a journal record by a new record."),
-    "evaluate": Verb(MEASURE, "evaluate", "Measure methods and baselines on question files."),
-    "train": Verb(MEASURE, "reason", "Train an embedding, or the reader of questions."),
+    "ask": Command(ASK, "ask", "Answer one question with citations."),
+    "chat": Command(ASK, "ask", "Answer question after question, each in the context of the last."),
+    "check": Command(ASK, "ask", "Check medicines, supplements and foods against one another."),
+    "frame": Command(ASK, "ask", "Show how a question is understood."),
+    "audit": Command(ASK, "query", "Check the sentences of a text against the claims."),
+    "link": Command(ASK, "query", "Find the concepts that a text mentions."),
+    "query": Command(ASK, "query", "Run a SPARQL 1.2 query, read-only."),
+    "explain": Command(ASK, "publish", "Show the sources and the confidence of a claim."),
+    "build": Command(MAKE, "build", "Build the starter knowledge base from the project's tables."),
+    "ingest": Command(MAKE, "ingest", "Read books, texts or tables into claims."),
+    "forget": Command(MAKE, "ingest", "Delete an ingested source and what rests on it alone."),
+    "corpus": Command(MAKE, "ingest", "Install texts and tables to which evidence points."),
+    "verify": Command(MAKE, "ingest", "Re-read pointers of evidence; find evidence of claims."),
+    "validate": Command(MAKE, "build", "Validate the knowledge base, or files, against the shapes."),
+    "reason": Command(MAKE, "reason", "Check the ontology, or recompute the derived graph."),
+    "index": Command(MAKE, "build", "Rebuild the indexes, after an upgrade or a large ingest."),
+    "review": Command(CURATE, "review", "Review claims: queue, show, accept, reject, edit, undo, …"),
+    "sync": Command(CURATE, "review", "Carry changes between the knowledge base and the tables."),
+    "user": Command(CURATE, "accounts", "Manage curator accounts."),
+    "export": Command(PUBLISH, "publish", "Export the knowledge base as RDF or tables."),
+    "release": Command(PUBLISH, "publish", "Write a hashed, documented release."),
+    "diff": Command(PUBLISH, "publish", "Compare two releases, claim by claim."),
+    "serve": Command(SERVE, "serve", "Serve pages, API, SPARQL endpoint and linked data."),
+    "mcp": Command(SERVE, "serve", "Serve assistants over the Model Context Protocol."),
+    "token": Command(SERVE, "accounts", "Manage API tokens: add, list, revoke."),
+    "doctor": Command(SERVE, "operate", "Check the installation and the knowledge base."),
+    "backup": Command(SERVE, "operate", "Copy the base to a new folder, also while it is served."),
+    "restore": Command(SERVE, "operate", "Verify a backup and restore it to a new folder."),
+    "undo": Command(SERVE, "operate", "Undo a journal record by a new record."),
+    "evaluate": Command(MEASURE, "evaluate", "Measure methods and baselines on question files."),
+    "train": Command(MEASURE, "reason", "Train an embedding, or the reader of questions."),
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from shiyi.cli.terminal import Json, emit, new_group, print_table, select, setti
 from shiyi.errors import UsageError
 
 if TYPE_CHECKING:
-    from shiyi.curation.accounts import People
+    from shiyi.curation.accounts import AccountStore
 
 user, token = new_group(), new_group()
 Name = Annotated[str, Argument(metavar="NAME", show_default=False)]
@@ -100,10 +100,10 @@ def list_users(ctx: Context, as_json: Json = False) -> None:
         print_table(("name", "role", "created", ""), cells)
 
 
-def _people(ctx: Context) -> "People":
-    from shiyi.curation.accounts import People
+def _people(ctx: Context) -> "AccountStore":
+    from shiyi.curation.accounts import AccountStore
 
-    return People(settings_of(ctx).kb)
+    return AccountStore(settings_of(ctx).kb)
 
 
 def _record(ctx: Context, change: str, name: str) -> None:

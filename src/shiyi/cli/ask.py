@@ -95,7 +95,7 @@ def ask(
     from shiyi.answering.conversation import Context as Earlier
     from shiyi.answering.conversation import converse
     from shiyi.answering.pipeline import AskRequest
-    from shiyi.prompts.resilience import answering_model
+    from shiyi.prompts.resilience import open_breaker
 
     context = Earlier()
     if after:
@@ -105,14 +105,14 @@ def ask(
         context = Earlier.from_json(earlier["context"])
     printer = None if as_json else SentencePrinter()
     person = read_profile(profile or [])
-    with _opened(settings) as (_, runtime):
+    with _open_runtime(settings) as (_, runtime):
         turn = converse(
             runtime,
             AskRequest(
                 question, method, language, k, person, evidence, school=school, overlay=overlay
             ),
             context,
-            answering_model(settings.models, os.environ),
+            open_breaker(settings.models, os.environ),
             printer,
         )
     if turn.answer.model_fault:
@@ -128,26 +128,26 @@ def ask(
 def _verdict(answer: "Answer") -> str:
     """Return the verdict in a line, with its severity and how the claims behind it are known."""
     from shiyi.answering.knowledge.severity import RATINGS
-    from shiyi.answering.wording.verbalization import known_words, verbalize
+    from shiyi.answering.wording.verbalization import kind_words, verbalize
     from shiyi.model.claim import EvidenceKind
 
     parts = [verbalize(answer.language, f"verdict_{answer.verdict.kind}")]
     if answer.verdict.severity in RATINGS:
         parts.append(verbalize(answer.language, f"rating_{answer.verdict.severity}"))
     kinds = Counter(EvidenceKind(each.kind) for each in answer.citations)
-    parts += [f"{known_words(answer.language, [kind])} {n}" for kind, n in kinds.most_common()]
+    parts += [f"{kind_words(answer.language, [kind])} {n}" for kind, n in kinds.most_common()]
     return " · ".join(parts)
 
 
 def _print_citations(answer: "Answer") -> None:
     """Print what an answer cites, with how each claim is known and the first source of it."""
-    from shiyi.answering.wording.verbalization import known_words
+    from shiyi.answering.wording.verbalization import kind_words
     from shiyi.model.claim import EvidenceKind
 
     if answer.citations:
         print()
     for each in answer.citations:
-        known = known_words(answer.language, [EvidenceKind(each.kind)])
+        known = kind_words(answer.language, [EvidenceKind(each.kind)])
         read = list(dict.fromkeys(e.source for e in each.evidence if e.opened))
         sources = "".join(read[:1]) + (f" +{len(read) - 1}" if len(read) > 1 else "")
         print(
@@ -170,7 +170,7 @@ def check(
 
     names = things or []
     person = read_profile(profile or [])
-    with _opened(settings_of(ctx)) as (_, runtime):
+    with _open_runtime(settings_of(ctx)) as (_, runtime):
         found = check_things(runtime, names, person, language or language_of(" ".join(names)))
     unknown = [each for each in found.things if not each.meanings]
     if as_json:
@@ -210,7 +210,7 @@ def frame(
     if context:
         named = "name what `shiyi frame --json` or `shiyi ask --json` printed"
         before = Earlier.of(read_object(context, named))
-    with _opened(settings_of(ctx)) as (_, runtime):
+    with _open_runtime(settings_of(ctx)) as (_, runtime):
         _, read = understand(runtime, AskRequest(text), before)
     found = read.to_json()
     if as_json:
@@ -244,12 +244,12 @@ def chat(
     from shiyi.answering.conversation import Context as Earlier
     from shiyi.answering.conversation import converse
     from shiyi.answering.pipeline import AskRequest
-    from shiyi.prompts.resilience import answering_model
+    from shiyi.prompts.resilience import open_breaker
 
     settings = settings_of(ctx)
     context = Earlier(profile=read_profile(profile or []))
-    with _opened(settings) as (_, runtime):
-        model = answering_model(settings.models, os.environ)
+    with _open_runtime(settings) as (_, runtime):
+        model = open_breaker(settings.models, os.environ)
         for line in _read_lines():
             if items := _items_to_forget(line, context):
                 context = context.without(items)
@@ -278,19 +278,19 @@ class SentencePrinter:
         self._draft: Answer | None = None
         self._printed = ""
 
-    def drafted(self, answer: "Answer") -> None:
+    def receive_draft(self, answer: "Answer") -> None:
         """Wait for sentences of a model."""
         urgent = any(warning.severity == "emergency" for warning in answer.warnings)
         self._draft = None if urgent else answer
 
     def written(self, sentence: "Sentence") -> None:
         """Print a sentence with its marks."""
-        from shiyi.answering.generation.rewriter import marked
+        from shiyi.answering.generation.rewriter import add_marks
 
         if self._draft is None:
             return
         gap = " " if self._printed and self._draft.language != "zh" else ""
-        piece = gap + marked(sentence, self._draft)
+        piece = gap + add_marks(sentence, self._draft)
         self._printed += piece
         print(piece, end="", flush=True)
 
@@ -317,7 +317,7 @@ def read_profile(words: list[str]) -> "Profile":
 
 
 @contextmanager
-def _opened(settings: "Settings") -> "Iterator[tuple[KnowledgeBase, Runtime]]":
+def _open_runtime(settings: "Settings") -> "Iterator[tuple[KnowledgeBase, Runtime]]":
     from shiyi.answering.pipeline import Runtime
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
@@ -333,7 +333,7 @@ def _ask_in_sparql(question: str, language: str | None, settings: "Settings", as
     from shiyi.sparql.sandbox.pool import QueryPool
 
     model = configured_model(settings)
-    with _opened(settings) as (base, runtime), QueryPool(base, settings.query) as pool:
+    with _open_runtime(settings) as (base, runtime), QueryPool(base, settings.query) as pool:
 
         def run(query: str, seconds: float) -> bytes:
             return pool.query(FreeQuery(query, ResultFormat.of("json"), seconds)).body
@@ -359,7 +359,7 @@ def _repeat(path: Path, settings: "Settings", as_json: bool) -> int:
     from shiyi.answering.pipeline import replay
 
     earlier = read_object(path, _ANSWER)
-    with _opened(settings) as (_, runtime):
+    with _open_runtime(settings) as (_, runtime):
         repeated = replay(runtime, earlier)
     if as_json:
         emit(repeated.to_json())

@@ -58,7 +58,7 @@ def ingest(
     from shiyi.ingest.extraction.feedback import lessons_section, list_lessons
     from shiyi.ingest.gate import Gate
     from shiyi.ingest.retraction import SeenNodes, sweep
-    from shiyi.ingest.sources import ExtractorFactory, IngestRequest, batches_of
+    from shiyi.ingest.sources import ExtractorFactory, IngestRequest, open_batches
     from shiyi.linking.labels import FILE, LabelIndex
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
@@ -90,7 +90,7 @@ def ingest(
         others = {"rules", "llm", "school"} - {extractor, "school" if school else ""}
         for path in paths:
             report = Report()
-            dataset, batches = batches_of(request, path, extracting, base, report)
+            dataset, batches = open_batches(request, path, extracting, base, report)
             if path.is_file() and dataset.differs(path):
                 report.notes.append(f"{path.name} is not the file that source.ttl describes")
             writer = None if dry_run else base.writer

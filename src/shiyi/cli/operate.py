@@ -61,9 +61,9 @@ def doctor(
 
 def _check_models(settings: "Settings", as_json: bool) -> int:
     """Ask the model of each task for a word; print what its endpoint wants, as settings."""
-    from shiyi.prompts.openai import describe_endpoint, model_from
+    from shiyi.prompts.openai import describe_endpoint, open_model
 
-    named = {task: model_from(settings.models, os.environ, task) for task in ("answer", "extract")}
+    named = {task: open_model(settings.models, os.environ, task) for task in ("answer", "extract")}
     reports = {task: describe_endpoint(model) for task, model in named.items() if model}
     if as_json:
         emit(reports)
@@ -111,7 +111,7 @@ def _versions(names: tuple[str, ...]) -> dict[str, str | None]:
 
 def _describe_base(settings: "Settings") -> dict[str, Any]:
     from shiyi.answering.knowledge.facts import count_unread
-    from shiyi.publishing.void import coverage, disagreements, evidence, ingested_counts, relations
+    from shiyi.publishing.void import count_ingested, coverage, disagreements, evidence, relations
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     report: dict[str, Any] = {"path": str(settings.kb)}
@@ -125,7 +125,7 @@ def _describe_base(settings: "Settings") -> dict[str, Any]:
                 "cui_coverage": coverage(base.store),
                 "claims_by_property": relations(base.store),
                 "evidence": evidence(base.store),
-                "ingested": ingested_counts(base.store),
+                "ingested": count_ingested(base.store),
                 "recorded_disagreements": disagreements(base.store),
                 "unread_claims": count_unread(base.store),
             }
@@ -149,7 +149,7 @@ def _describe_queries(base: "KnowledgeBase", settings: "Settings") -> str:
         return f"{place}; it takes changes"
     worker = WorkerProcess(settings.query)
     try:
-        blocked = worker.greeting()["network_blocked"]
+        blocked = worker.wait_for_greeting()["network_blocked"]
     finally:
         worker.end()
     sockets = "without sockets" if blocked else "with sockets, for want of seccomp"

@@ -67,7 +67,7 @@ def _write_rdf(
     if str(output) == "-":
         write_dump(store, sys.stdout.buffer, form, profile, licence)
         return "all"
-    with _replaced(output) as file:
+    with _replace_file(output) as file:
         write_dump(store, file, form, profile, licence)
         return f"{file.tell():,} bytes"
 
@@ -81,7 +81,7 @@ def _write_training_set(store: "QuadStore", output: Path, school: str | None) ->
     if str(output) == "-":
         sys.stdout.buffer.writelines(lines)
     else:
-        with _replaced(output) as file:
+        with _replace_file(output) as file:
             file.writelines(lines)
     return f"{len(lines):,} conversations"
 
@@ -104,7 +104,7 @@ def _write_tables(store: "QuadStore", output: Path, form: str, licence: str | No
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[IO[bytes]]:
+def _replace_file(path: Path) -> Iterator[IO[bytes]]:
     """Write beside the target and rename, so that a failed export leaves the old file."""
     part = path.with_name(path.name + ".part")
     try:
@@ -235,7 +235,7 @@ def _edition_of_school(name: str, settings: "Settings") -> "Edition":
         overlay_of_school,
         schools,
     )
-    from shiyi.answering.knowledge.updates import standing
+    from shiyi.answering.knowledge.updates import open_state
     from shiyi.ingest.documents.books import labels
     from shiyi.model.iris import resource
     from shiyi.model.rdf import NamedNode, canonical
@@ -244,7 +244,7 @@ def _edition_of_school(name: str, settings: "Settings") -> "Edition":
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings) as base:
-        facts, known = standing(base, Schema.load(), base.store).facts, schools(base.store)
+        facts, known = open_state(base, Schema.load(), base.store).facts, schools(base.store)
         of_books = [each for (kind, _), each in labels().items() if kind == "school"]
         books = next((x for x in of_books if name in (x.id, x.zh, x.en)), None)
         if books and name not in known.values():
@@ -283,7 +283,7 @@ def explain(
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings_of(ctx)) as base:
-        derivation = explanation.explain(base.store, claim)
+        derivation = explanation.explain_claim(base.store, claim)
     if derivation is None:
         raise UsageError(f"{claim} is no claim of this base; citations carry claim IRIs")
     if as_json:

@@ -40,11 +40,11 @@ def query(
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
     from shiyi.sparql.queries.requests import FreeQuery
     from shiyi.sparql.queries.results import ResultFormat
-    from shiyi.sparql.sandbox.pool import pool_of
+    from shiyi.sparql.sandbox.pool import open_pool
 
     settings, text = settings_of(ctx), read_text(file)
     accepted = ResultFormat.of(form) if form else ResultFormat("tsv", "ttl")
-    with KnowledgeBase.of(settings) as base, pool_of(base, settings.query) as pool:
+    with KnowledgeBase.of(settings) as base, open_pool(base, settings.query) as pool:
         text = _with_search(text, base, settings)
         # a reader of the folder may read all of it
         result = pool.stream(FreeQuery(text, accepted, timeout, whole=True))
@@ -61,9 +61,9 @@ def _with_search(text: str, base: "KnowledgeBase", settings: "Settings") -> str:
     if f"<{ROOT}search>" not in text:
         return text
     from shiyi.answering.runtime import Runtime
-    from shiyi.server.site.search import searcher, with_search
+    from shiyi.server.site.search import insert_results, searcher
 
-    return with_search(text, searcher(cache(lambda: Runtime.open(base, settings))))
+    return insert_results(text, searcher(cache(lambda: Runtime.open(base, settings))))
 
 
 def audit(
@@ -187,7 +187,7 @@ def open_linker(settings: "Settings") -> "Linker":
 
     with KnowledgeBase.of(settings) as base:
         linker = Linker.open(base.folder, base.store, base.release, settings.linking)
-        return linker.amended(base.store, concepts_since(base, linker.index.through))
+        return linker.amend(base.store, concepts_since(base, linker.index.through))
 
 
 def _write_passages(name: str, path: Path, settings: "Settings") -> None:

@@ -52,8 +52,8 @@ def _check(settings: "Settings", report: dict[str, Any]) -> None:
     from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
     from shiyi.ontology.reasoner import check_ontology
     from shiyi.ontology.terms import RDFS
-    from shiyi.reasoning.classification import class_quads, defined_classes
-    from shiyi.reasoning.derivation import swap
+    from shiyi.reasoning.classification import class_quads, load_defined_members
+    from shiyi.reasoning.derivation import replace_derived
     from shiyi.reasoning.rules import ENTAILED
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
@@ -72,10 +72,10 @@ def _check(settings: "Settings", report: dict[str, Any]) -> None:
             Quad(NamedNode(one), RDFS.subClassOf, NamedNode(other), ENTAILED)
             for one, other in checked.hierarchy
         )
-        swap(base.store, [*class_quads(base.store), *above], ("classes",))
+        replace_derived(base.store, [*class_quads(base.store), *above], ("classes",))
         found = {
             text(name): frozenset(text(each) for each in members)
-            for name, members in defined_classes(base.store).items()
+            for name, members in load_defined_members(base.store).items()
         }
         report["members"] = {
             name.rpartition("#")[2]: len(each) for name, each in sorted(found.items())
@@ -89,10 +89,10 @@ def _recompute(
     part: str, seed: int, held_out: bool, settings: "Settings", report: dict[str, Any]
 ) -> None:
     """Recompute each requested section, then swap them all at once."""
-    from shiyi.answering.knowledge.updates import freshen
+    from shiyi.answering.knowledge.updates import refresh_files
     from shiyi.ontology.schema import Schema
     from shiyi.reasoning.adjacency import Projection
-    from shiyi.reasoning.derivation import entailment_quads, rank_quads, rule_quads, swap
+    from shiyi.reasoning.derivation import entailment_quads, rank_quads, replace_derived, rule_quads
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     quads: list[Quad] = []
@@ -117,8 +117,8 @@ def _recompute(
             add("confidence", _weigh(base, graph, model, seed, report))
         if part in ("complete", "all"):
             add("complete", _complete(base, graph, model, seed, held_out, settings, report))
-        report["derived_quads"] = swap(base.store, quads, sections)
-        freshen(base, Schema.load())
+        report["derived_quads"] = replace_derived(base.store, quads, sections)
+        refresh_files(base, Schema.load())
 
 
 def _weigh(
@@ -128,11 +128,11 @@ def _weigh(
     seed: int,
     report: dict[str, Any],
 ) -> Iterable["Quad"]:
-    from shiyi.reasoning.confidence.fusion import disputes, refused, weigh
-    from shiyi.reasoning.confidence.reviews import decayed_claims, reviewed_claims
+    from shiyi.reasoning.confidence.fusion import disputes, load_rejected, weigh
+    from shiyi.reasoning.confidence.reviews import compute_decayed, list_reviewed
 
-    report["reviewed"] = len(reviewed_claims(base.store) & set(graph.claims))
-    wrong, decayed = refused(base.store), decayed_claims(base.store)
+    report["reviewed"] = len(list_reviewed(base.store) & set(graph.claims))
+    wrong, decayed = load_rejected(base.store), compute_decayed(base.store)
     report |= {"refused": len(wrong), "decayed": len(decayed)}
     weighed = weigh(graph, disputes(base.store), model, seed, wrong, decayed)
     if measured := weighed.calibration:
@@ -256,8 +256,8 @@ def train(
         print(f"held-out claims: MSE {trained.errors.mse:.5f}, MAE {trained.errors.mae:.5f}")
         return
     from shiyi.reasoning.embeddings.baselines import train_translation
-    from shiyi.reasoning.embeddings.ukge import rows_of
+    from shiyi.reasoning.embeddings.ukge import list_rows
 
     folder = output or index
-    train_translation(rows_of(graph), part, seed=seed, release=graph.release).save(folder)
+    train_translation(list_rows(graph), part, seed=seed, release=graph.release).save(folder)
     print(folder / f"{part}.safetensors")

@@ -9,15 +9,21 @@ from typing import Annotated, Any
 from typer import Argument, Context, Option
 
 from shiyi.cli.terminal import Json, Tables, emit, new_group, print_table, select, settings_of, warn
-from shiyi.curation.accounts import NAME, People, Person, Right, require
-from shiyi.curation.bundles import export_bundle, import_bundle, public_of, read_bundle, signing_key
+from shiyi.curation.accounts import NAME, Account, AccountStore, Right, require
+from shiyi.curation.bundles import (
+    export_bundle,
+    import_bundle,
+    public_key,
+    read_bundle,
+    signing_key,
+)
 from shiyi.curation.changes import (
     Change,
     Changes,
     Edit,
     change_of_number,
-    changes_about,
     last_number,
+    list_changes,
     read_change,
     state_of,
     version_of,
@@ -26,7 +32,7 @@ from shiyi.curation.desks import forms
 from shiyi.curation.desks.desk import Desk
 from shiyi.curation.desks.forms import full_iri
 from shiyi.curation.editing.form import ClaimDraft
-from shiyi.curation.editing.validation import Checker
+from shiyi.curation.editing.validation import EditChecker
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
 from shiyi.curation.reviews import read_reviewed_claim
@@ -34,7 +40,7 @@ from shiyi.errors import ConformanceError, FormError, RightsError, UsageError
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.reasoning.confidence.reviews import stands
+from shiyi.reasoning.confidence.reviews import is_live
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 review, sync = new_group(), new_group()
@@ -102,7 +108,7 @@ def show(ctx: Context, claim: ClaimName, as_json: Json = False) -> None:
     """Show a claim, its reviews and its history."""
     with KnowledgeBase.of(settings_of(ctx)) as base:
         iri, store = full_iri(claim), base.store
-        stored, history = read_reviewed_claim(state_of(store, iri), iri), changes_about(store, iri)
+        stored, history = read_reviewed_claim(state_of(store, iri), iri), list_changes(store, iri)
         votes = Opinions(store).of(iri).values()
         opinions = [select(each, "who", "agreement", "when", "change") for each in votes]
         fields = {
@@ -143,12 +149,12 @@ def log(
     with KnowledgeBase.of(settings_of(ctx)) as base:
         store = base.store
         if thing:
-            changes = list(reversed(changes_about(store, full_iri(thing))))[:limit]
+            changes = list(reversed(list_changes(store, full_iri(thing))))[:limit]
         else:
             newest = last_number(store)
             changes = _read_changes(base, range(newest, max(0, newest - limit), -1))
         if as_json:
-            emit([_change_values(each) | {"live": stands(store, each.iri)} for each in changes])
+            emit([_change_values(each) | {"live": is_live(store, each.iri)} for each in changes])
         else:
             _print_changes(base, changes)
 
@@ -167,7 +173,7 @@ def export_reviews(
     part = output.with_name(f".{output.name}.new")
     part.write_bytes(b"".join(lines))
     part.replace(output)
-    count, key = len(lines) - 2, public_of(signing_key(settings.kb))
+    count, key = len(lines) - 2, public_key(signing_key(settings.kb))
     if as_json:
         emit({"changes": count, "key": key, "file": str(output)})
     else:
@@ -185,7 +191,7 @@ def _decision(verdict: str) -> Callable[..., None]:
         reason: Reason = "",
         as_json: Json = False,
     ) -> None:
-        with _writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+        with _open_for_writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
             asked = {"claim": claim, "kind": verdict, "agreement": agreement, "reason": reason}
             report(desk.decide(person, forms.Decision.read(asked)))
 
@@ -202,7 +208,7 @@ def skip(
     ctx: Context, claim: ClaimName, who: Who, reason: Reason = "", as_json: Json = False
 ) -> None:
     """Leave a claim to other curators."""
-    with _writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
         asked = {"claim": claim, "kind": "skip", "reason": reason}
         report(desk.decide(person, forms.Decision.read(asked)))
 
@@ -216,7 +222,7 @@ def comment(
     as_json: Json = False,
 ) -> None:
     """Comment on a claim or concept; @name notifies a curator."""
-    with _writing(ctx, who, Right.COMMENT, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, who, Right.COMMENT, as_json) as (desk, person, report):
         report(desk.comment(person, forms.Comment.read({"thing": thing, "text": reason})))
 
 
@@ -238,14 +244,14 @@ def edit(
         raise UsageError(
             f"an edit sets {', '.join(sorted(known))}, not {', '.join(sorted(set(values) - known))}"
         )
-    with _writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
         try:
             report(_edit(desk, person, full_iri(claim), values, reason))
         except FormError as error:
             raise ConformanceError([f"{e.field}: {e.message_en}" for e in error.faults]) from error
 
 
-def _edit(desk: Desk, person: Person, iri: str, values: dict[str, Any], reason: str) -> Change:
+def _edit(desk: Desk, person: Account, iri: str, values: dict[str, Any], reason: str) -> Change:
     old = desk.editable(iri)
     if old is None or not reason:
         raise UsageError("an edit names a claim of this base, and its --reason")
@@ -266,8 +272,8 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Merge one concept into another."""
-    asked = forms.Merging.read({"concept": concept, "target": target, "reason": reason})
-    with _writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
+    asked = forms.ConceptMerge.read({"concept": concept, "target": target, "reason": reason})
+    with _open_for_writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
         report(desk.merge(person, asked))
 
 
@@ -282,7 +288,7 @@ def retract(
     """Mark a source as retracted: its vote counts half; undo takes it back."""
     from shiyi.reasoning.confidence.reviews import is_retracted
 
-    with _writing(ctx, who, Right.APPROVE, as_json) as (desk, _, report):
+    with _open_for_writing(ctx, who, Right.APPROVE, as_json) as (desk, _, report):
         iri, changes = full_iri(source), desk.writing()
         if not any(changes.store.match(NamedNode(iri), RDF.type, SHIYI.Source)):
             raise UsageError(f"this base has no source {iri}; sources.csv of a release lists them")
@@ -304,8 +310,8 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Undo a change: one's own, or as an editor anybody's."""
-    asked = forms.Undoing.read({"change": change, "reason": reason})
-    with _writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+    asked = forms.UndoRequest.read({"change": change, "reason": reason})
+    with _open_for_writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
         report(desk.undo(person, asked))
 
 
@@ -320,8 +326,8 @@ def import_reviews(
 ) -> int:
     """Import the reviews of a bundle; status 1 where some were refused."""
     del reason
-    own = public_of(signing_key(settings_of(ctx).kb))
-    with _writing(ctx, who, Right.APPROVE, as_json) as (desk, *_):
+    own = public_key(signing_key(settings_of(ctx).kb))
+    with _open_for_writing(ctx, who, Right.APPROVE, as_json) as (desk, *_):
         result = import_bundle(desk.writing(), read_bundle(file.read_bytes(), [own, trust]))
     if as_json:
         refused = [{"change": iri, "why": why} for iri, why in result.refused]
@@ -334,16 +340,16 @@ def import_reviews(
 
 
 @contextmanager
-def _writing(
+def _open_for_writing(
     ctx: Context, who: str, right: Right, as_json: bool
-) -> Iterator[tuple[Desk, Person, Callable[[Change], None]]]:
+) -> Iterator[tuple[Desk, Account, Callable[[Change], None]]]:
     """Open the base for a curator's change; print what is reported once all of it is written."""
     settings, written = settings_of(ctx), list[Change]()
-    person = People(settings.kb).get(who)
+    person = AccountStore(settings.kb).get(who)
     if not person.active:
         raise RightsError(f"the account {person.name} is closed")
     require(person.role, right)
-    with KnowledgeBase.of(settings, write=True) as base, closing(Checker()) as checker:
+    with KnowledgeBase.of(settings, write=True) as base, closing(EditChecker()) as checker:
         changes = Changes(base.writer)
         opinions = Opinions(base.store)
         desk = Desk(
@@ -368,11 +374,11 @@ def _writing(
 
 def _rederive(base: KnowledgeBase) -> int:
     """Bring the inherited cautions up to date, as a running server does; count the changed."""
-    from shiyi.reasoning.derivation import read_derived, rederived, ways_by_claim
+    from shiyi.reasoning.derivation import compare, read_derived, ways_by_claim
     from shiyi.reasoning.rules import Premises, infer
 
     ways = ways_by_claim(infer(Premises.read(base.store, Schema.load())))
-    result = rederived(base.store, read_derived(base.store), ways)
+    result = compare(base.store, read_derived(base.store), ways)
     if result.added or result.removed:
         base.writer.write(
             result.added,
@@ -396,7 +402,7 @@ def _read_changes(base: KnowledgeBase, numbers: range) -> list[Change]:
 
 def _print_changes(base: KnowledgeBase, changes: list[Change]) -> None:
     for each in changes:
-        live = "" if stands(base.store, each.iri) else "  (taken back)"
+        live = "" if is_live(base.store, each.iri) else "  (taken back)"
         print(
             f"#{each.number}  {each.when}  {each.who}  {each.kind} "
             f"{each.note(SHIYI.agreement)}{live}  {each.about[0]}  {each.reason}"
@@ -413,13 +419,13 @@ def _sentence(base: KnowledgeBase, iri: str) -> str:
 @sync.command()
 def status(ctx: Context, tables: Tables = None, as_json: Json = False) -> int:
     """Compare the base with the tables; status 1 where they differ."""
-    from shiyi.curation.sync.sync import incoming, outgoing
+    from shiyi.curation.sync.sync import read_incoming, write_outgoing
 
     settings, folder = settings_of(ctx), _folder(tables)
     with KnowledgeBase.of(settings) as base:
-        out = outgoing(base, folder, settings.confidence)
-        back = incoming(base, folder, settings.confidence)
-    _warn_of_staying(len(out.kept))
+        out = write_outgoing(base, folder, settings.confidence)
+        back = read_incoming(base, folder, settings.confidence)
+    _warn_of_unapplied(len(out.kept))
     added, removed = len(back.added), len(back.removed)
     if as_json:
         emit({"to_tables": out.counts(), "to_base": {"added": added, "removed": removed}})
@@ -439,12 +445,12 @@ def export_patch(
     tables: Tables = None,
 ) -> None:
     """Print the curators' changes as a patch for git apply."""
-    from shiyi.curation.sync.sync import outgoing
+    from shiyi.curation.sync.sync import write_outgoing
 
     settings = settings_of(ctx)
     with KnowledgeBase.of(settings) as base:
-        out = outgoing(base, _folder(tables), settings.confidence)
-    _warn_of_staying(len(out.kept))
+        out = write_outgoing(base, _folder(tables), settings.confidence)
+    _warn_of_unapplied(len(out.kept))
     if output:
         output.write_text(out.tables.patch(), encoding="utf-8", newline="\n")
     else:
@@ -454,12 +460,12 @@ def export_patch(
 @sync.command("apply")
 def write_tables(ctx: Context, tables: Tables = None, as_json: Json = False) -> None:
     """Write the curators' changes into the tables."""
-    from shiyi.curation.sync.sync import outgoing
+    from shiyi.curation.sync.sync import write_outgoing
 
     settings, folder = settings_of(ctx), _folder(tables)
     with KnowledgeBase.of(settings) as base:
-        out = outgoing(base, folder, settings.confidence)
-    _warn_of_staying(len(out.kept))
+        out = write_outgoing(base, folder, settings.confidence)
+    _warn_of_unapplied(len(out.kept))
     written = out.tables.write(folder.parent)
     if as_json:
         emit(out.counts() | {"written": written})
@@ -476,16 +482,16 @@ def import_tables(
     as_json: Json = False,
 ) -> None:
     """Bring changes of the tables into the base."""
-    from shiyi.curation.sync.sync import incoming, take_in
+    from shiyi.curation.sync.sync import apply_table_changes, read_incoming
 
     if not NAME.fullmatch(who):
         raise UsageError(f"--who is the name of an account, which {who[:60]!r} cannot be")
     settings = settings_of(ctx)
     with KnowledgeBase.of(settings, write=not dry_run) as base:
-        change = incoming(base, _folder(tables), settings.confidence)
+        change = read_incoming(base, _folder(tables), settings.confidence)
         report = {"added": len(change.added), "removed": len(change.removed)}
         if not (change.is_empty or dry_run):
-            report["change"] = take_in(Changes(base.writer), change, who).number
+            report["change"] = apply_table_changes(Changes(base.writer), change, who).number
     if as_json:
         emit(report)
         return
@@ -500,7 +506,7 @@ def _folder(tables: Path | None) -> Path:
     return (tables or artefact("ontology")).resolve()
 
 
-def _warn_of_staying(count: int) -> None:
+def _warn_of_unapplied(count: int) -> None:
     if count:
         warn(
             f"{count} accepted claims rest on passages of ingested sources; they stay in the base "

@@ -70,9 +70,9 @@ def build_default_base(settings: "Settings", tables: Path | None = None) -> None
 def create_admin(name: str, settings: "Settings") -> None:
     """Create the first administrator; ``UsageError`` where there are accounts already."""
     from shiyi.cli.accounts import read_password
-    from shiyi.curation.accounts import Audit, People, Role
+    from shiyi.curation.accounts import AccountStore, Audit, Role
 
-    people = People(settings.kb)
+    people = AccountStore(settings.kb)
     if people.all():
         raise UsageError("there are accounts already; use `shiyi user add NAME --role ROLE`")
     people.add(name, Role.ADMINISTRATOR, read_password(name))
@@ -164,10 +164,10 @@ def mcp(
 ) -> None:
     """Speak the Model Context Protocol on standard input and output until it is closed."""
     from shiyi.server.site.opening import open_site
-    from shiyi.server.site.visibility import for_readers
+    from shiyi.server.site.visibility import restrict_site
 
     settings = settings_of(ctx)
-    site = for_readers(open_site(settings.kb, settings, read_only=True))
+    site = restrict_site(open_site(settings.kb, settings, read_only=True))
     try:
         server = assistant_server(site)
         if tools:
@@ -268,10 +268,10 @@ class Tools:
 
     def claim(self, iri: ClaimIri) -> dict[str, Any]:
         """Return one claim, its confidence and why: evidence, arithmetic, premises."""
-        from shiyi.publishing.explanation import explain
+        from shiyi.publishing.explanation import explain_claim
 
         try:
-            derivation = explain(self._site.store, iri)
+            derivation = explain_claim(self._site.store, iri)
         except ValueError as fault:
             raise _tool_error(UsageError(f"{iri[:200]!r} is no IRI: {fault}")) from fault
         if derivation is None:

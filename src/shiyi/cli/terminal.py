@@ -35,9 +35,9 @@ def new_group() -> typer.Typer:
 
 def configured_model(settings: "Settings") -> "ChatModel":
     """Return the language model of the settings; ``UsageError`` where none is named."""
-    from shiyi.prompts.resilience import answering_model
+    from shiyi.prompts.resilience import open_breaker
 
-    model = answering_model(settings.models, os.environ)
+    model = open_breaker(settings.models, os.environ)
     if model is None:
         raise UsageError("no model is configured: name one in models.answer of shiyi.toml")
     return model

@@ -28,7 +28,7 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class Memmap:
     """An open file: ``about`` has its metadata, ``arrays`` lie in the file."""
 
     path: Path
@@ -94,7 +94,7 @@ def is_of_form(path: Path, form: str) -> bool:
 
     Raise ``IndexMismatchError`` where it is damaged.
     """
-    return path.is_file() and Mapped.open(path).about.get("format") == form
+    return path.is_file() and Memmap.open(path).about.get("format") == form
 
 
 def write(path: Path, arrays: Mapping[str, Array], **about: str) -> Path:
@@ -120,7 +120,7 @@ def _sync(path: Path) -> None:
 
 
 def words(values: Iterable[str]) -> str:
-    """Write a few strings as :meth:`Mapped.words` reads them."""
+    """Write a few strings as :meth:`Memmap.words` reads them."""
     return json.dumps(list(values), ensure_ascii=False)
 
 

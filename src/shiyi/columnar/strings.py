@@ -18,7 +18,7 @@ Array = NDArray[Any]
 Item = TypeVar("Item")
 
 
-class Alike(Sequence[Item]):
+class ComparableSequence(Sequence[Item]):
     """A sequence that is the same as any other of the same items, as a list is."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class Alike(Sequence[Item]):
     __hash__ = None  # type: ignore[assignment] # as of a list
 
 
-class Strings(Alike[str]):
+class Strings(ComparableSequence[str]):
     """Many strings in one piece of memory or of a file, the first ``ordered`` of them in order.
 
     >>> some = Strings.of(["goji", "maté"])
@@ -125,7 +125,7 @@ class Strings(Alike[str]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picked(Alike[str]):
+class Selection(ComparableSequence[str]):
     """Some strings of a table, in any order."""
 
     table: Strings
@@ -241,7 +241,7 @@ Ints = NDArray[np.int32]
 _KEPT: Final = 65_536  # entries that stay as they were read last
 
 
-class Rows(Alike[Value]):
+class Rows(ComparableSequence[Value]):
     """Rows of a file, each read when it is asked for.
 
     >>> list(Rows(lambda row: row * row, 3)), Rows(str, 3) == ("0", "1", "2")
@@ -273,7 +273,7 @@ class Rows(Alike[Value]):
         return map(self._read, range(self._length))
 
 
-class Listed(Mapping[str, Value]):
+class LazyMap(Mapping[str, Value]):
     """Entries by name, in the order they were written; each is read when it is asked for.
 
     ``keys`` are the places of the names in ``names``; ``read`` gives the entry at a place in them.
@@ -330,18 +330,18 @@ class Listed(Mapping[str, Value]):
     @override
     def items(self) -> Any:
         """Return every entry, none of which stays in memory for it."""
-        return Pairs(self, self._read)
+        return LazyItems(self, self._read)
 
     @override
     def values(self) -> Any:
         """Return every entry without its name, none of which stays in memory for it."""
-        return Entries(self, self._read)
+        return LazyValues(self, self._read)
 
 
-class Entries:
+class LazyValues:
     """The entries of a mapping, read one after the other."""
 
-    def __init__(self, of: Listed[Any], read: Callable[[int], Any]) -> None:
+    def __init__(self, of: LazyMap[Any], read: Callable[[int], Any]) -> None:
         self._of, self._read = of, read
 
     def __len__(self) -> int:
@@ -353,7 +353,7 @@ class Entries:
         return map(self._read, range(len(self._of)))
 
 
-class Pairs(Entries):
+class LazyItems(LazyValues):
     """The names and entries of a mapping, read one after the other."""
 
     @override
@@ -361,7 +361,7 @@ class Pairs(Entries):
         return zip(self._of, super().__iter__(), strict=True)
 
 
-class Changed(Mapping[Key, Value]):
+class PatchedMap(Mapping[Key, Value]):
     """A mapping after a few of its entries changed; what it was made from stays as it is.
 
     >>> dict(Changed({"a": 1, "b": 2}, {"a": None, "c": 3}))
@@ -370,8 +370,8 @@ class Changed(Mapping[Key, Value]):
 
     def __init__(self, fields: Mapping[Key, Value], changes: Mapping[Key, Value | None]) -> None:
         """Apply ``changes`` to ``fields``; None removes an entry."""
-        if isinstance(fields, Changed):
-            earlier: Changed[Key, Value] = fields
+        if isinstance(fields, PatchedMap):
+            earlier: PatchedMap[Key, Value] = fields
             fields, changes = earlier.stored, {**earlier.changes, **changes}
         self.stored: Mapping[Key, Value] = fields
         self.changes: Mapping[Key, Value | None] = {  # what came and went leaves nothing behind

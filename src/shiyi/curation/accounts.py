@@ -54,7 +54,7 @@ LEAST: Final = {
 _ORDER: Final = tuple(Role)
 
 
-def may(role: Role | None, right: Right) -> bool:
+def has_right(role: Role | None, right: Right) -> bool:
     """Return whether a role has a right; ``None`` is somebody who is not signed in.
 
     >>> may(Role.CURATOR, Right.REVIEW), may(Role.CURATOR, Right.APPROVE), may(None, Right.READ)
@@ -67,7 +67,7 @@ def may(role: Role | None, right: Right) -> bool:
 
 def require(role: Role | None, right: Right) -> None:
     """Raise ``RightsError`` where a role lacks a right."""
-    if not may(role, right):
+    if not has_right(role, right):
         raise RightsError(f"the right to {right} needs the role {LEAST[right]} or a higher one")
 
 
@@ -78,7 +78,7 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Account:
     """An account. ``epoch`` grows whenever what was signed in before must sign in again.
 
     ``hashed`` is empty for somebody who signs in through OpenID Connect alone (``subject`` is
@@ -97,16 +97,16 @@ class Person:
     used_code: int = 0  # the last 30-second step whose code was taken, so that none is taken twice
 
 
-class People:
+class AccountStore:
     """Accounts; what another process changes counts at once."""
 
     def __init__(self, kb: Path) -> None:
         self._path = kb / FILE
-        self._file = PrivateFile[dict[str, Person]](self._path, self._read, {})
+        self._file = PrivateFile[dict[str, Account]](self._path, self._read, {})
 
     def add(
         self, name: str, role: Role, password: str = "", *, subject: str = "", school: str = ""
-    ) -> Person:
+    ) -> Account:
         """Make an account; ``UsageError`` for a name that is taken or malformed."""
         if not NAME.fullmatch(name):
             raise UsageError(
@@ -115,17 +115,17 @@ class People:
             )
         if not (password or subject):
             raise UsageError("an account needs a password, or an identity elsewhere")
-        created = Person(
+        created = Account(
             name,
             role,
-            hash_of(password) if password else "",
+            hash_password(password) if password else "",
             "",
             subject,
             school,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-        def put(known: dict[str, Person]) -> None:
+        def put(known: dict[str, Account]) -> None:
             if name in known:
                 raise UsageError(f"there is an account {name!r}; choose another name")
             known[name] = created
@@ -133,34 +133,34 @@ class People:
         self._change(put)
         return created
 
-    def set_role(self, name: str, role: Role) -> Person:
+    def set_role(self, name: str, role: Role) -> Account:
         """Set the role; open sessions end."""
-        return self._replaced(name, lambda each: replace(each, role=role, epoch=each.epoch + 1))
+        return self._replace(name, lambda each: replace(each, role=role, epoch=each.epoch + 1))
 
-    def set_password(self, name: str, password: str) -> Person:
+    def set_password(self, name: str, password: str) -> Account:
         """Set the password; open sessions end."""
-        hashed = hash_of(password)
-        return self._replaced(name, lambda each: replace(each, hashed=hashed, epoch=each.epoch + 1))
+        hashed = hash_password(password)
+        return self._replace(name, lambda each: replace(each, hashed=hashed, epoch=each.epoch + 1))
 
-    def set_secret(self, name: str, secret: str) -> Person:
+    def set_secret(self, name: str, secret: str) -> Account:
         """Require a second factor, or none where ``secret`` is empty."""
-        return self._replaced(
+        return self._replace(
             name, lambda each: replace(each, secret=secret, epoch=each.epoch + 1, used_code=0)
         )
 
-    def set_active(self, name: str, active: bool) -> Person:
+    def set_active(self, name: str, active: bool) -> Account:
         """Close an account, which ends its sessions at once, or open it again."""
-        return self._replaced(name, lambda each: replace(each, active=active, epoch=each.epoch + 1))
+        return self._replace(name, lambda each: replace(each, active=active, epoch=each.epoch + 1))
 
-    def sign_out_everywhere(self, name: str) -> Person:
+    def sign_out_everywhere(self, name: str) -> Account:
         """End all sessions of an account."""
-        return self._replaced(name, lambda each: replace(each, epoch=each.epoch + 1))
+        return self._replace(name, lambda each: replace(each, epoch=each.epoch + 1))
 
     def use_code(self, name: str, step: int) -> bool:
         """Note that the code of a step was used; False where it or a later one was before."""
         used = True
 
-        def put(known: dict[str, Person]) -> None:
+        def put(known: dict[str, Account]) -> None:
             nonlocal used
             used = step > known[name].used_code
             if used:
@@ -169,29 +169,29 @@ class People:
         self._change(put)
         return used
 
-    def find(self, name: str) -> Person | None:
+    def find(self, name: str) -> Account | None:
         """Return the account of that name."""
         return self.all().get(name)
 
-    def get(self, name: str) -> Person:
+    def get(self, name: str) -> Account:
         """Return the account of that name; ``UsageError`` where there is none."""
         result = self.find(name)
         if result is None:
             raise UsageError(f"there is no account {name[:60]!r}; see `shiyi user list`")
         return result
 
-    def by_subject(self, subject: str) -> Person | None:
+    def by_subject(self, subject: str) -> Account | None:
         """Return the account that signs in as ``issuer subject``."""
         return next(
             (each for each in self.all().values() if subject and each.subject == subject), None
         )
 
-    def all(self) -> dict[str, Person]:
+    def all(self) -> dict[str, Account]:
         """Return the accounts by name."""
         return dict(self._file.get())
 
-    def _replaced(self, name: str, make: Callable[[Person], Person]) -> Person:
-        def put(known: dict[str, Person]) -> None:
+    def _replace(self, name: str, make: Callable[[Account], Account]) -> Account:
+        def put(known: dict[str, Account]) -> None:
             if name not in known:
                 raise UsageError(f"there is no account {name[:60]!r}; see `shiyi user list`")
             known[name] = make(known[name])
@@ -201,16 +201,16 @@ class People:
         self._change(put)
         return self.get(name)
 
-    def _change(self, put: Callable[[dict[str, Person]], None]) -> None:
+    def _change(self, put: Callable[[dict[str, Account]], None]) -> None:
         with self._file.alone():
             known = self.all()
             put(known)
             self._file.put(json.dumps([asdict(each) for each in known.values()], indent=1))
 
-    def _read(self, written: bytes) -> dict[str, Person]:
+    def _read(self, written: bytes) -> dict[str, Account]:
         try:
             created = [
-                Person(**{**each, "role": Role(each["role"])}) for each in json.loads(written)
+                Account(**{**each, "role": Role(each["role"])}) for each in json.loads(written)
             ]
         except (ValueError, TypeError, KeyError) as fault:
             raise KnowledgeBaseError(
@@ -220,7 +220,7 @@ class People:
         return {each.name: each for each in created}
 
 
-def hash_of(password: str) -> str:
+def hash_password(password: str) -> str:
     """Hash a password with argon2id; ``UsageError`` for one that is too short or too long."""
     from argon2 import PasswordHasher
 

@@ -23,7 +23,7 @@ from shiyi.curation.reviews import REVIEWING, Decisions
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.iris import graph
 from shiyi.model.rdf import Literal, NamedNode
-from shiyi.sparql.store.files import unsealed, write_sealed
+from shiyi.sparql.store.files import verify_checksum, write_checksummed
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _LARGEST: Final = 200_000_000  # bytes of a bundle
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportResult:
     """The result of an import: changes made, known before, and refused with the reason."""
 
     made: int = 0
@@ -50,7 +50,7 @@ def export_bundle(results: Sequence[Change], kb: Path, release: str) -> Iterator
     """Yield the lines of a bundle: a header, one line a change in order, an Ed25519 signature."""
     key = signing_key(kb)
     digest = hashlib.sha256()
-    head = {"format": FORMAT, "release": release, "changes": len(results), "key": public_of(key)}
+    head = {"format": FORMAT, "release": release, "changes": len(results), "key": public_key(key)}
     for values in (head, *map(_as_json, results)):
         line = json.dumps(values, ensure_ascii=False, sort_keys=True).encode() + b"\n"
         digest.update(line)
@@ -95,13 +95,13 @@ def read_bundle(content: bytes, trusted: Iterable[str]) -> list[Change]:
 
 def import_bundle(
     changes: Changes, results: Sequence[Change], progress: Callable[[int], None] = lambda _: None
-) -> Imported:
+) -> ImportResult:
     """Import changes under their own names, times and reasons; known ones are skipped.
 
     A review is re-evaluated against this base's evidence and other reviews; any other change is
     made as it was if all it removes is here, and refused otherwise.
     """
-    result, decisions = Imported(), Decisions(changes)
+    result, decisions = ImportResult(), Decisions(changes)
     waiting: list[Change] = []
     touched: set[str] = set()
 
@@ -120,7 +120,7 @@ def import_bundle(
             if touched & {*change.about, change.reverses}:
                 flush()
             try:
-                again = _again(decisions, change)
+                again = _rebase_change(decisions, change)
             except (UsageError, StaleError) as fault:
                 result.refused.append((change.iri, str(fault)))
                 continue
@@ -138,19 +138,19 @@ def signing_key(kb: Path) -> "Ed25519PrivateKey":
 
     path = kb / KEY
     if path.exists():
-        key = base64.b64decode(unsealed(path.read_bytes(), path))
+        key = base64.b64decode(verify_checksum(path.read_bytes(), path))
         return Ed25519PrivateKey.from_private_bytes(key)
     created = Ed25519PrivateKey.generate()
-    write_sealed(path, base64.b64encode(created.private_bytes_raw()).decode() + "\n")
+    write_checksummed(path, base64.b64encode(created.private_bytes_raw()).decode() + "\n")
     return created
 
 
-def public_of(key: "Ed25519PrivateKey") -> str:
+def public_key(key: "Ed25519PrivateKey") -> str:
     """Return the public half of a key, as bundles name it."""
     return base64.b64encode(key.public_key().public_bytes_raw()).decode()
 
 
-def _again(decisions: Decisions, change: Change) -> Change:
+def _rebase_change(decisions: Decisions, change: Change) -> Change:
     """Return a change of another base as it applies to this one."""
     if change.reverses:
         target = read_change(decisions.store, change.reverses)

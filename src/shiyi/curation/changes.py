@@ -10,8 +10,8 @@ from shiyi.errors import KnowledgeBaseError, StaleError, UsageError
 from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import XSD_INTEGER, BlankNode, Literal, NamedNode, Object, Quad, Triple, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
-from shiyi.reasoning.confidence.reviews import stands
-from shiyi.sparql.base.writer import Writer, after_commit
+from shiyi.reasoning.confidence.reviews import is_live
+from shiyi.sparql.base.writer import Writer, guard_after_commit
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
 
@@ -195,7 +195,7 @@ def version(state: State) -> str:
     return content_hash(*sorted(map(str, state)))[:16]
 
 
-def as_of(state: State, thing: str, changes: Sequence[Change], number: int) -> State:
+def state_before(state: State, thing: str, changes: Sequence[Change], number: int) -> State:
     """Withdraw every change about a thing that is newer than ``number``; 0 gives the origin."""
     result = state
     for change in sorted(changes, key=lambda each: -each.number):
@@ -275,7 +275,7 @@ class Changes:
         self._request: tuple[str, str] | None = None  # the key and digest of what is being done
 
     @contextmanager
-    def requested(self, key: str, digest: str) -> Iterator[tuple[Change, ...]]:
+    def under_request(self, key: str, digest: str) -> Iterator[tuple[Change, ...]]:
         """Write what follows under the key of a request; yield the changes it made before.
 
         Raise ``KeyReuseError`` where a request of another digest made them. No other writer may
@@ -312,7 +312,7 @@ class Changes:
                 return done
             if plan:
                 edits = [plan()]
-            created = tuple(self._checked(each, agent, i) for i, each in enumerate(edits, 1))
+            created = tuple(self._check_edit(each, agent, i) for i, each in enumerate(edits, 1))
             self.write(created)
         return created
 
@@ -337,7 +337,7 @@ class Changes:
             )
             self._last = max(each.number for each in created)
         for listener in self.listeners:
-            with after_commit("curation", created[0].iri):
+            with guard_after_commit("curation", created[0].iri):
                 listener(created)
 
     def undo(
@@ -380,7 +380,7 @@ class Changes:
 
     def of(self, thing: str) -> list[Change]:
         """List the changes about a claim, concept or mapping, the oldest first."""
-        return changes_about(self.store, thing)
+        return list_changes(self.store, thing)
 
     def since(self, thing: str, seen: str) -> tuple[tuple[Change, ...], Difference]:
         """Return the changes of a thing after version ``seen``, and what they changed in all.
@@ -389,7 +389,7 @@ class Changes:
         """
         now, made = state_of(self.store, thing), self.of(thing)
         for number in [each.number - 1 for each in reversed(made)]:
-            before = as_of(now, thing, made, number)
+            before = state_before(now, thing, made, number)
             if version(before) == seen:
                 later = tuple(each for each in made if each.number > number)
                 return later, Difference.between(before, now)
@@ -398,10 +398,10 @@ class Changes:
     def latest(self, count: int = 50, before: int = 0) -> list[Change]:
         """List the newest changes, the newest first; ``before`` goes on from a number."""
         top = self.last if not before else before - 1
-        results = (self.numbered(n) for n in range(top, max(0, top - count), -1))
+        results = (self.find_change(n) for n in range(top, max(0, top - count), -1))
         return [each for each in results if each]
 
-    def numbered(self, number: int) -> Change | None:
+    def find_change(self, number: int) -> Change | None:
         """Return the change of that number."""
         iri = change_of_number(self.store, number)
         return read_change(self.store, iri) if iri else None
@@ -415,7 +415,7 @@ class Changes:
 
     def is_live(self, change: Change) -> bool:
         """Return whether a change stands: it was not undone, or its undoing was."""
-        return stands(self.store, change.iri)
+        return is_live(self.store, change.iri)
 
     def check_fits(self, change: Change) -> None:
         """Raise ``StaleError`` where what a change removes is not here."""
@@ -423,7 +423,7 @@ class Changes:
         if missing:
             raise StaleError(change.about, f"what should go is not there ({missing[0]})")
 
-    def _checked(self, edit: Edit, agent: str, place: int) -> Change:
+    def _check_edit(self, edit: Edit, agent: str, place: int) -> Change:
         stale = [t for t, seen in edit.expected.items() if version_of(self.store, t) != seen]
         if stale:
             raise StaleError(stale)
@@ -464,7 +464,7 @@ def change_iri(key: str) -> str:
     return resource(f"change/{content_hash(key)}").value
 
 
-def changes_about(store: QuadStore, thing: str) -> list[Change]:
+def list_changes(store: QuadStore, thing: str) -> list[Change]:
     """List the changes about a thing, the oldest first."""
     quads = (
         read_change(store, text(quad.subject))

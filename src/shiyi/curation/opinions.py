@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from shiyi.curation.changes import REVIEWS, Change, agent
-from shiyi.curation.reviews import REVIEWING, settled_by
+from shiyi.curation.reviews import REVIEWING, settled_reviews
 from shiyi.model.rdf import text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
 from shiyi.reasoning.confidence.reviews import SETTLES, krippendorff_alpha
@@ -62,7 +62,7 @@ class Opinions:
             for change in created:
                 if change.reverses:
                     self._takers[change.reverses].append(change.iri)
-                for each in settled_by(change):
+                for each in settled_reviews(change):
                     self._takers[each].append(change.iri)
                 if change.kind in _KINDS:
                     for claim in change.about:
@@ -93,7 +93,7 @@ class Opinions:
 
     def done_by(self, agent: str) -> set[str]:
         """List the claims that somebody reviewed."""
-        return {claim for claim, result in self._reviewed().items() if agent in result}
+        return {claim for claim, result in self._load_reviewed().items() if agent in result}
 
     def skipped_by(self, agent: str) -> set[str]:
         """List the claims that somebody left to others."""
@@ -106,13 +106,13 @@ class Opinions:
 
     def reviewed(self) -> set[str]:
         """List the claims that anybody reviewed."""
-        return set(self._reviewed())
+        return set(self._load_reviewed())
 
     def disputed(self) -> dict[str, dict[str, Opinion]]:
         """Return the claims on which one reviewer is for and another against."""
         return {
             claim: result
-            for claim, result in self._reviewed().items()
+            for claim, result in self._load_reviewed().items()
             if min(e.agreement for e in result.values())
             < 0
             < max(e.agreement for e in result.values())
@@ -122,7 +122,7 @@ class Opinions:
         """Count live reviews by reviewer, and by day."""
         people: Counter[str] = Counter()
         days: Counter[str] = Counter()
-        for result in self._reviewed().values():
+        for result in self._load_reviewed().values():
             for each in result.values():
                 people[each.who] += 1
                 days[datetime.fromisoformat(each.when).date().isoformat()] += 1
@@ -130,7 +130,7 @@ class Opinions:
 
     def agreement(self) -> Agreement:
         """Measure agreement over the claims that at least two people reviewed."""
-        shared = {c: result for c, result in self._reviewed().items() if len(result) > 1}
+        shared = {c: result for c, result in self._load_reviewed().items() if len(result) > 1}
         people = sorted({reviewer for result in shared.values() for reviewer in result})
         table = np.full((len(people), len(shared)), np.nan)
         for j, claim in enumerate(sorted(shared)):
@@ -141,7 +141,9 @@ class Opinions:
         for i, one in enumerate(people):
             for j, other in enumerate(people[i + 1 :], i + 1):
                 both = ~np.isnan(table[i]) & ~np.isnan(table[j])
-                kappa = cohen(np.sign(table[i][both]).tolist(), np.sign(table[j][both]).tolist())
+                kappa = cohen_kappa(
+                    np.sign(table[i][both]).tolist(), np.sign(table[j][both]).tolist()
+                )
                 if kappa is not None:
                     pairs[one, other] = (kappa, int(both.sum()))
         return Agreement(len(shared), alpha, pairs)
@@ -153,7 +155,7 @@ class Opinions:
     def _stands(self, iri: str) -> bool:
         return not any(self._stands(taker) for taker in self._takers.get(iri, ()))
 
-    def _reviewed(self) -> dict[str, dict[str, Opinion]]:
+    def _load_reviewed(self) -> dict[str, dict[str, Opinion]]:
         with self._lock:
             claims = list(self._by_claim)
         return {claim: result for claim in claims if (result := self.of(claim))}
@@ -197,7 +199,7 @@ class Opinions:
                 )
 
 
-def cohen(one: Sequence[float], other: Sequence[float]) -> float | None:
+def cohen_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Return Cohen's kappa of two people's decisions on the same claims; None without any spread.
 
     >>> cohen([1, 1, -1, -1], [1, 1, -1, 1])

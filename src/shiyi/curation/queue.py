@@ -150,7 +150,7 @@ class Queue:
         self._schema, self._lock = Schema.load(), threading.RLock()
         # a file without a name: in memory while it is small, else on the disk
         self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self.sequence, self.digest = self._opened(saved, release) if saved else (None, "")
+        self.sequence, self.digest = self._read_table(saved, release) if saved else (None, "")
         if self.sequence is None:
             self._table.executescript(_TABLES)
             self._put(read_rows(store), None)
@@ -169,7 +169,7 @@ class Queue:
             written.execute("INSERT INTO state VALUES (?, ?, ?)", (release, sequence, digest))
             replace_file(path, written.serialize(), private=True)
 
-    def _opened(self, path: Path, release: str) -> tuple[int | None, str]:
+    def _read_table(self, path: Path, release: str) -> tuple[int | None, str]:
         """Read the table of a release from a file; return its last change, None for another."""
         if not path.is_file():
             return None, ""
@@ -391,7 +391,7 @@ def read_rows(store: QuadStore, claims: Iterable[str] | None = None) -> dict[str
     for quad in match(SHIYI.status, chosen):
         if (place := graph_name(quad)) != _DERIVED.value:
             row = rows.setdefault(text(quad.subject), Row())
-            _seen(row, local_name(text(quad.object)), place)
+            _add_status(row, local_name(text(quad.object)), place)
     for quad in match(RDF.reifies, chosen):
         if (row_of := rows.get(text(quad.subject))) and isinstance(quad.object, Triple):
             triple = quad.object
@@ -428,7 +428,7 @@ def _match(
         yield from match_own(store, node, predicate, None, place)
 
 
-def _seen(row: Row, status: str, place: str) -> None:
+def _add_status(row: Row, status: str, place: str) -> None:
     """Add a status; a claim that is accepted anywhere is accepted."""
     if row.status is not Status.ACCEPTED and status in set(Status):
         row.status = Status(status)

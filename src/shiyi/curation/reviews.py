@@ -18,7 +18,7 @@ from shiyi.curation.changes import (
     state_of,
     version,
 )
-from shiyi.curation.editing.changes import bring_back, plan_retirements
+from shiyi.curation.editing.changes import plan_retirements, restore_replaced
 from shiyi.errors import RangeError, StaleError, UsageError
 from shiyi.model.claim import Status
 from shiyi.model.iris import content_hash, graph, is_text
@@ -27,11 +27,11 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
 from shiyi.reasoning.confidence.reviews import (
     SETTLES,
+    ConfidenceInputs,
     Review,
-    Standing,
     agreement,
-    standing_of,
-    waiting_places,
+    graphs_with_waiting,
+    load_inputs,
 )
 from shiyi.sparql.store.port import QuadStore
 
@@ -98,14 +98,14 @@ def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
     )
 
 
-def review_outcome(created: Standing, home: Status, safety: bool) -> ReviewOutcome:
+def review_outcome(created: ConfidenceInputs, home: Status, safety: bool) -> ReviewOutcome:
     """Return the status and confidence that follow from the reviews of a claim.
 
     A mean agreement of 0.5 or more accepts, of -0.5 or less rejects; in between the claim stays
     at ``home`` and only its confidence moves. A safety claim waits for a second reviewer on the
     same side, unless the first confirms what stands: until then nothing about it changes.
     """
-    own = created.unreviewed
+    own = created.prior
     agreed = agreement(created.reviews.values())
     status = home
     if agreed >= DECIDING:
@@ -146,7 +146,7 @@ def status_change_quads(
         after.add(Quad(s, p, o, place))
     if claim.positive and claim.status is Status.ACCEPTED:
         before.add(Quad(s, p, o, DefaultGraph()))
-    _keep_links(store, claim, status, before, after)
+    _update_conflict_links(store, claim, status, before, after)
     return {"removed": sorted(before - after, key=str), "added": sorted(after - before, key=str)}
 
 
@@ -155,7 +155,7 @@ _REWRITTEN: Final = frozenset({
 })  # fmt: skip
 
 
-def _keep_links(
+def _update_conflict_links(
     store: QuadStore, claim: ReviewedClaim, status: Status, before: set[Quad], after: set[Quad]
 ) -> None:
     """Update conflict links, which the accepted view alone has, in both directions."""
@@ -208,7 +208,7 @@ class ClaimAssessment:
     """A claim with votes, reviews and outcome; ``version`` is the one an edit should expect."""
 
     claim: ReviewedClaim
-    standing: Standing
+    standing: ConfidenceInputs
     home: Status
     outcome: ReviewOutcome
     reviews: tuple[Change, ...]
@@ -234,7 +234,7 @@ class Decisions:
         claim = read_reviewed_claim(state_of(self.store, iri), iri)
         reviews = self.reviews(iri)
         home = _home(reviews[0]) if reviews else claim.status
-        created = _standing(self.store, iri, reviews, attaching=attaching)
+        created = _confidence_inputs(self.store, iri, reviews, attaching=attaching)
         safety = self.is_safety(claim)
         return ClaimAssessment(
             claim, created, home, review_outcome(created, home, safety), reviews, safety
@@ -277,13 +277,13 @@ class Decisions:
         claim that was read; ``StaleError`` where it is another by now. With ``settles`` the live
         reviews on the other side no longer count; ``UsageError`` where there are none.
         """
-        agreed = _agreed(kind, agreement)
+        agreed = _agreement_value(kind, agreement)
         before = self.changes.of_key(key)
         if before:
             return before
 
         def plan() -> Edit:
-            return self._planned(iri, kind, agent, reason, agreed, expected, key, settles)
+            return self._plan_edit(iri, kind, agent, reason, agreed, expected, key, settles)
 
         with self.changes.writer.turn():
             self._bring_sources(iri, agent, agreed)
@@ -343,7 +343,7 @@ class Decisions:
 
         with self.changes.writer.turn():
             undone = self.changes.undo(iri, agent, reason, key, evaluated)
-            bring_back(self.changes, undone, agent)
+            restore_replaced(self.changes, undone, agent)
             return undone
 
     def reversal(self, change: Change) -> Reversal:
@@ -352,9 +352,11 @@ class Decisions:
             return change.added, change.removed
         now = self.assess(change.about[0])
         rest = [each for each in now.reviews if each.iri != change.iri]
-        rest += [self.changes.get(each) for each in settled_by(change)]
-        attached, back = _attached(change, rest)
-        created = _standing(self.store, now.claim.iri, rest, without={q.subject for q in attached})
+        rest += [self.changes.get(each) for each in settled_reviews(change)]
+        attached, back = _attached_evidence(change, rest)
+        created = _confidence_inputs(
+            self.store, now.claim.iri, rest, without={q.subject for q in attached}
+        )
         value = review_outcome(created, _home(change), now.safety)
         claim = replace(now.claim, state=now.claim.state - attached)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
@@ -363,12 +365,12 @@ class Decisions:
     def effect(self, review: Change) -> tuple[Quads, Quads, tuple[Note, ...]]:
         """Return the effect of another base's review on this base's claim, and its notes."""
         claim = review.about[0]
-        agreed = _agreed(review.kind, float(review.note(SHIYI.agreement) or 0))
+        agreed = _agreement_value(review.kind, float(review.note(SHIYI.agreement) or 0))
         self._bring_sources(claim, review.who, agreed)
-        created = self._planned(claim, review.kind, review.who, review.reason, agreed, "", "")
+        created = self._plan_edit(claim, review.kind, review.who, review.reason, agreed, "", "")
         return created.removed, created.added, created.notes
 
-    def _planned(
+    def _plan_edit(
         self,
         iri: str,
         kind: str,
@@ -392,9 +394,9 @@ class Decisions:
             raise UsageError("there is no dispute to settle: nobody else is on the other side")
         rest = [each for each in now.reviews if each not in against]
         attaching = agreed > 0
-        reviewed = _standing(self.store, iri, rest, attaching=attaching)
+        reviewed = _confidence_inputs(self.store, iri, rest, attaching=attaching)
         value = review_outcome(reviewed.reviewed(Review(agent, agreed)), now.home, now.safety)
-        claim = _without_waiting(now.claim, value.status, attaching)
+        claim = _remove_waiting(now.claim, value.status, attaching)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
         notes: tuple[Note, ...] = (
             (SHIYI.agreement, decimal(agreed)),
@@ -436,7 +438,7 @@ def mentions(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(result.rstrip(".") for result in _MENTION.findall(text)))
 
 
-def _agreed(kind: str, agreement: float | None) -> float:
+def _agreement_value(kind: str, agreement: float | None) -> float:
     if kind not in REVIEWING:
         raise UsageError(f"a review accepts, rejects or is unsure, it does not {kind[:40]!r}")
     agreed = SIDES[kind] if agreement is None else agreement
@@ -447,7 +449,7 @@ def _agreed(kind: str, agreement: float | None) -> float:
     return round(agreed, 6)
 
 
-def settled_by(change: Change) -> tuple[str, ...]:
+def settled_reviews(change: Change) -> tuple[str, ...]:
     """Return the reviews that no longer count since a review settled their dispute."""
     return tuple(text(value) for name, value in change.notes if name == SETTLES)
 
@@ -456,26 +458,26 @@ def _side(review: Change) -> float:
     return float(review.note(SHIYI.agreement) or 0)
 
 
-def _standing(
+def _confidence_inputs(
     store: QuadStore,
     claim: str,
     reviews: Iterable[Change],
     *,
     attaching: bool = False,
     without: Container[object] = (),
-) -> Standing:
+) -> ConfidenceInputs:
     found = (Review(each.who, _side(each)) for each in reviews)
-    return standing_of(store, claim, found, attaching=attaching, without=without)
+    return load_inputs(store, claim, found, attaching=attaching, without=without)
 
 
 def waiting_quads(state: State, claim: str, *, attaching: bool = False) -> State:
     """Return the quads of a claim that wait for review beside what was decided."""
     links = [q for q in state if q.subject == NamedNode(claim) and q.predicate == SHIYI.evidence]
-    waiting = waiting_places((q.graph_name for q in links), attaching=attaching)
+    waiting = graphs_with_waiting((q.graph_name for q in links), attaching=attaching)
     return frozenset(q for q in state if q.graph_name in waiting)
 
 
-def _without_waiting(claim: ReviewedClaim, status: Status, attaching: bool) -> ReviewedClaim:
+def _remove_waiting(claim: ReviewedClaim, status: Status, attaching: bool) -> ReviewedClaim:
     """Leave out what goes on waiting when a claim gets a status; all of a rejected one is."""
     if status is Status.REJECTED:
         return claim
@@ -484,7 +486,7 @@ def _without_waiting(claim: ReviewedClaim, status: Status, attaching: bool) -> R
     )
 
 
-def _attached(change: Change, rest: Iterable[Change]) -> tuple[State, Quads]:
+def _attached_evidence(change: Change, rest: Iterable[Change]) -> tuple[State, Quads]:
     """Return the evidence that a review attached and no later one accepted, and where it waited."""
     later = any(each.number > change.number and _side(each) > 0 for each in rest)
     if later or _home(change) is not Status.ACCEPTED:

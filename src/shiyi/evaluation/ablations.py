@@ -75,12 +75,12 @@ def check_switches(ablate: Sequence[str], methods: Sequence[str]) -> None:
             )
 
 
-def of_method(ablate: Iterable[str], method: str) -> frozenset[str]:
+def switches_of_method(ablate: Iterable[str], method: str) -> frozenset[str]:
     """Return the switches that change a method."""
     return frozenset(name for name in ablate if method in ABLATIONS[name])
 
 
-def switched(settings: Settings, ablate: Iterable[str]) -> Settings:
+def ablate_settings(settings: Settings, ablate: Iterable[str]) -> Settings:
     """Return the settings under some switches."""
     for name in sorted(ablate):
         if name in _SETTING:
@@ -90,13 +90,13 @@ def switched(settings: Settings, ablate: Iterable[str]) -> Settings:
     return settings
 
 
-def runtime_under(runtime: Runtime, ablate: frozenset[str], chunk: int = CHUNK) -> Runtime:
+def ablate_runtime(runtime: Runtime, ablate: frozenset[str], chunk: int = CHUNK) -> Runtime:
     """Return what is left of a runtime under some switches; the one given stays as it is."""
-    left = replace(runtime, settings=switched(runtime.settings, ablate))
+    left = replace(runtime, settings=ablate_settings(runtime.settings, ablate))
     if "deterministic" in ablate:
         left = _certain(left)
     if "fixed-chunks" in ablate:
-        left = replace(left, shelf=_chopped(left, chunk))
+        left = replace(left, shelf=_chunk_library(left, chunk))
     if ablate & {"no-multilayer", "general-kg-only"}:
         book = runtime.casebook
         cases = () if "no-multilayer" in ablate else book.cases
@@ -127,7 +127,7 @@ def _certain(runtime: Runtime) -> Runtime:
     return replace(runtime, facts=facts, projection=graph, rank=rank, retriever=retriever)
 
 
-def _chopped(runtime: Runtime, chunk: int) -> LibraryHandle:
+def _chunk_library(runtime: Runtime, chunk: int) -> LibraryHandle:
     """Index the same texts cut every so many tokens, wherever that falls, without their titles."""
     old = runtime.shelf
     pieces = chunks(units(runtime.store, runtime.facts), chunk)

@@ -10,16 +10,16 @@ from shiyi.answering.retrieval.bm25 import TextIndex, neighbourhoods
 from shiyi.answering.retrieval.neighbourhood import Neighbourhood
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.ablations import CHUNK, check_switches, of_method, runtime_under
+from shiyi.evaluation.ablations import CHUNK, ablate_runtime, check_switches, switches_of_method
 from shiyi.evaluation.items import Choice
 from shiyi.evaluation.scorers.baselines import CaseScorer, HerbScorer, PrescriptionTable
-from shiyi.evaluation.scorers.graph import Joins, JoinSettings, View
-from shiyi.evaluation.scorers.model import reached_model
-from shiyi.evaluation.scorers.retrieval import READERS, Retrieving
+from shiyi.evaluation.scorers.graph import PathStrength, StrengthSettings, View
+from shiyi.evaluation.scorers.model import check_model
+from shiyi.evaluation.scorers.retrieval import READERS, MethodReader
 from shiyi.evaluation.scorers.scorer import (
-    Direct,
-    Fused,
-    Linking,
+    CachingLinker,
+    DirectClaimScorer,
+    FusedScorer,
     MeaningIndex,
     NeighbourhoodScorer,
     PathScorer,
@@ -102,10 +102,10 @@ Key = tuple[frozenset[str], frozenset[str], frozenset[str]]
 
 
 @dataclass(slots=True)
-class Shared:
+class SharedResources:
     """What runs over one base share: texts that were linked, views and indexes that were read."""
 
-    linking: Linking
+    linking: CachingLinker
     views: dict[Key, View] = field(default_factory=dict)
     indexes: dict[tuple[Key, str], TextIndex] = field(default_factory=dict)
     opened: tuple[Settings, Runtime] | None = None
@@ -114,24 +114,24 @@ class Shared:
     def over(cls, base: KnowledgeBase, settings: Settings) -> Self:
         """Open the linker of a base."""
         linker = Linker.open(base.folder, base.store, base.release, settings.linking)
-        return cls(Linking(linker))
+        return cls(CachingLinker(linker))
 
 
 @dataclass
-class Bench:
+class EvaluationContext:
     """Opens what a method needs when it is first asked for."""
 
     base: KnowledgeBase
     settings: Settings
     request: Request
-    known: Shared | None = None  # what another run over the same base has read already
+    known: SharedResources | None = None  # what another run over the same base has read already
     withheld: frozenset[str] = frozenset()  # claims withheld because questions were made from them
     methods: ClassVar[tuple[str, ...]] = METHODS
 
     @cached_property
     def model(self) -> ChatModel | None:
         """Return the model, where the request has one; ``OutsideError`` where it does not reply."""
-        return reached_model(self.settings) if self.request.with_model else None
+        return check_model(self.settings) if self.request.with_model else None
 
     @property
     def release(self) -> str:
@@ -139,12 +139,12 @@ class Bench:
         return self.base.release
 
     @cached_property
-    def shared(self) -> Shared:
+    def shared(self) -> SharedResources:
         """Return what was read already, or begin."""
-        return self.known or Shared.over(self.base, self.settings)
+        return self.known or SharedResources.over(self.base, self.settings)
 
     @property
-    def linking(self) -> Linking:
+    def linking(self) -> CachingLinker:
         """Return a linker that remembers."""
         return self.shared.linking
 
@@ -169,10 +169,10 @@ class Bench:
         return known[self._key]
 
     @cached_property
-    def joins(self) -> Joins:
+    def joins(self) -> PathStrength:
         """Return the paths, as the switches distort them."""
         request = self.request
-        chosen = JoinSettings(
+        chosen = StrengthSettings(
             hops=request.hops,
             k=request.k,
             damping=request.damping,
@@ -184,15 +184,15 @@ class Bench:
         return self._joins(chosen)
 
     @cached_property
-    def joins_by_chance(self) -> Joins:
+    def joins_by_chance(self) -> PathStrength:
         """Return paths of three claims a concept that are drawn by chance."""
         return self._joins(replace(self.joins.settings, random_paths=True))
 
-    def _joins(self, chosen: JoinSettings) -> Joins:
+    def _joins(self, chosen: StrengthSettings) -> PathStrength:
         if chosen.scorer != "mean_entities":
-            return Joins(self.view, chosen)
+            return PathStrength(self.view, chosen)
         ranking = replace(self.settings.pagerank, damping=chosen.damping)
-        return Joins(self.view, chosen, self.view.projection.importance(ranking))
+        return PathStrength(self.view, chosen, self.view.projection.importance(ranking))
 
     @cached_property
     def sentences(self) -> tuple[tuple[str, str, str], ...]:
@@ -234,19 +234,19 @@ class Bench:
             known = self.shared.opened = self.settings, Runtime.open(self.base, self.settings)
         return known[1]
 
-    def answering(self, method: str) -> Runtime:
+    def runtime_for(self, method: str) -> Runtime:
         """Return what a method answers from, under the switches that change it."""
-        return runtime_under(
-            self.runtime, of_method(self.request.ablate, method), self.request.chunk
+        return ablate_runtime(
+            self.runtime, switches_of_method(self.request.ablate, method), self.request.chunk
         )
 
-    def retrieving(self, method: str) -> Retrieving:
+    def reader_for(self, method: str) -> MethodReader:
         """Return a method of answering as a reader; withheld sources bear nothing for it either."""
         request = self.request
         withheld = request.without or self.withheld
         seen = frozenset(self.view.projection.claims) if withheld else frozenset[str]()
         ranked = "no-ranking" not in request.ablate
-        return Retrieving(method, self.answering(method), self.linking, request.k, seen, ranked)
+        return MethodReader(method, self.runtime_for(method), self.linking, request.k, seen, ranked)
 
     def recalls(self) -> list[Scorer]:
         """Return what ``fused`` adds up, as the switches leave it."""
@@ -273,9 +273,9 @@ class Bench:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
         ranked = not set(self.request.ablate) & WITHOUT_DIRECT
         if method == "fused":
-            together = Fused([*self.recalls(), *learnt])
+            together = FusedScorer([*self.recalls(), *learnt])
             direct = RelationScorer(self.view, self.linking)
-            return Direct(direct, together) if ranked and not learnt else together
+            return DirectClaimScorer(direct, together) if ranked and not learnt else together
         if method == "paths":
             return PathScorer(self.joins, self.linking)
         if method == "random-paths":
@@ -292,5 +292,5 @@ class Bench:
         if method == "none":
             return RandomScorer(self.request.seed)
         if method in READERS:
-            return self.retrieving(method)
+            return self.reader_for(method)
         raise FormatError("method", method, self.methods)

@@ -50,7 +50,7 @@ class Prescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighted:
+class WeightedTriple:
     """A triple and the confidence that is right for it, in [0, 1]."""
 
     head: str

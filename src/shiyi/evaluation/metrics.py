@@ -124,7 +124,7 @@ def bleu4(hypothesis: str, reference: str) -> float:
         return 0.0
     logs = 0.0
     for size in (1, 2, 3, 4):
-        shared, total, _ = _shared(own, expected, size)
+        shared, total, _ = _shared_ngrams(own, expected, size)
         plus = 0 if size == 1 else 1
         if shared + plus == 0:
             return 0.0
@@ -140,12 +140,12 @@ def gleu(hypothesis: str, reference: str) -> float:
     30.0
     """
     own, expected = tokens(hypothesis), tokens(reference)
-    counts = [_shared(own, expected, size) for size in (1, 2, 3, 4)]
+    counts = [_shared_ngrams(own, expected, size) for size in (1, 2, 3, 4)]
     shared, grams, other = (sum(column) for column in zip(*counts, strict=True))
     return 100 * shared / max(grams, other) if max(grams, other) else 0.0
 
 
-def _shared(own: Sequence[str], expected: Sequence[str], size: int) -> tuple[int, int, int]:
+def _shared_ngrams(own: Sequence[str], expected: Sequence[str], size: int) -> tuple[int, int, int]:
     grams, other = _grams(own, size), _grams(expected, size)
     return sum((grams & other).values()), sum(grams.values()), sum(other.values())
 
@@ -159,7 +159,7 @@ DRAWS, DRAW_SIZE = 10, 100  # iDISK2.0-RAG
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MetricEstimate:
     """A mean with its 95 % interval, and mean and spread over ten draws of a hundred items."""
 
     value: float
@@ -179,7 +179,7 @@ class Measured:
         }
 
 
-def measured(values: Sequence[float], seed: int) -> Measured:
+def estimate_mean(values: Sequence[float], seed: int) -> MetricEstimate:
     """Return mean and percentile bootstrap interval (1,000 resamples of all items).
 
     >>> m = measured([1.0] * 5, seed=1)
@@ -187,14 +187,14 @@ def measured(values: Sequence[float], seed: int) -> Measured:
     (1.0, 1.0, 1.0, 0.0)
     """
     if not len(values):
-        return Measured(*[math.nan] * 5)
+        return MetricEstimate(*[math.nan] * 5)
     data = np.asarray(values, dtype=np.float64)
     rng = np.random.default_rng(seed)
     means = np.array([data[rng.integers(0, len(data), len(data))].mean() for _ in range(RESAMPLES)])
     low, high = np.percentile(means, [2.5, 97.5])
     size = min(DRAW_SIZE, len(data))
     draws = np.array([rng.choice(data, size, replace=False).mean() for _ in range(DRAWS)])
-    return Measured(
+    return MetricEstimate(
         float(data.mean()), float(low), float(high), float(draws.mean()), float(draws.std(ddof=1))
     )
 
@@ -212,7 +212,7 @@ def mcnemar(one: Sequence[float], other: Sequence[float]) -> float:
     return min(1.0, 2 * float(tail))
 
 
-def paired(one: Sequence[float], other: Sequence[float], seed: int) -> dict[str, Any]:
+def compare_paired(one: Sequence[float], other: Sequence[float], seed: int) -> dict[str, Any]:
     """Compare two methods on the same items: difference, 95 % interval, and p.
 
     McNemar where every figure is 0 or 1, else the paired bootstrap.

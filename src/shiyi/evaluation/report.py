@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shiyi.evaluation.items import Skips
-from shiyi.evaluation.metrics import Measured, measured, paired
+from shiyi.evaluation.metrics import MetricEstimate, compare_paired, estimate_mean
 
 PRIMARY = ("accuracy", "hits@1", "top1", "p@5", "mse", "bleu4", "context_recall", "unsafe")
 
@@ -45,10 +45,10 @@ class Report:
     notes: tuple[str, ...] = ()
     failures: tuple[Mapping[str, Any], ...] = ()
 
-    def metrics(self, run: Run) -> dict[str, Measured]:
+    def metrics(self, run: Run) -> dict[str, MetricEstimate]:
         """Return each metric of a method with its interval."""
         seed = int(self.settings["seed"])
-        return {name: measured(values, seed) for name, values in run.values.items()}
+        return {name: estimate_mean(values, seed) for name, values in run.values.items()}
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return one object a method, the first one compared with each of the others."""
@@ -70,7 +70,7 @@ class Report:
                 values["sweep"] = dict(run.at)
                 values["settings"] |= run.at
             if run is not self.runs[0]:
-                values["against"] = {"method": self.runs[0].title} | self._compared(run)
+                values["against"] = {"method": self.runs[0].title} | self._compare_run(run)
             if self.notes:
                 values["notes"] = list(self.notes)
             if self.failures:
@@ -78,13 +78,13 @@ class Report:
             entries.append(values)
         return entries
 
-    def _compared(self, run: Run) -> dict[str, Any]:
+    def _compare_run(self, run: Run) -> dict[str, Any]:
         first = self.runs[0]
         name = first.primary
         if name not in run.values or len(run.values[name]) != len(first.values[name]):
             return {}
         seed = int(self.settings["seed"])
-        return {"metric": name} | paired(first.values[name], run.values[name], seed)
+        return {"metric": name} | compare_paired(first.values[name], run.values[name], seed)
 
     def table(self) -> str:
         """Return a table for a terminal, with what was left out and why."""
@@ -105,5 +105,5 @@ class Report:
         return "\n".join([*found, *self.notes, "", *(line.rstrip() for line in lines)])
 
 
-def _cell(m: Measured) -> str:
+def _cell(m: MetricEstimate) -> str:
     return f"{m.value:.3f} [{m.low:.3f}, {m.high:.3f}]"

@@ -4,23 +4,23 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.bench import Bench, Request, Shared
+from shiyi.evaluation.bench import EvaluationContext, Request, SharedResources
 from shiyi.evaluation.report import Report
 from shiyi.evaluation.tasks.answers import run_dialogue, run_linking, run_retrieval, run_safety
 from shiyi.evaluation.tasks.choice import (
     GENERATED,
     Progress,
+    ignore_progress,
     run_mcq,
     run_syndrome,
     run_truefalse,
-    silent,
 )
 from shiyi.evaluation.tasks.confidence import run_confidence
 from shiyi.evaluation.tasks.ranking import run_recommend
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
-Task = Callable[[Bench, Request, Progress], Report]
+Task = Callable[[EvaluationContext, Request, Progress], Report]
 TASKS: Final[Mapping[str, Task]] = {
     "mcq": run_mcq, "truefalse": run_truefalse, "recommend": run_recommend,
     "syndrome": run_syndrome, "linking": run_linking, "confidence": run_confidence,
@@ -36,9 +36,9 @@ def evaluate(
     base: KnowledgeBase,
     settings: Settings,
     request: Request,
-    progress: Progress = silent,
-    known: Shared | None = None,
-    bench: type[Bench] = Bench,
+    progress: Progress = ignore_progress,
+    known: SharedResources | None = None,
+    bench: type[EvaluationContext] = EvaluationContext,
 ) -> Report:
     """Measure every method of a request on its file.
 

@@ -24,7 +24,7 @@ _COUNTERS: Final = (
 _JSON_NAMES: Final = {"skipped": "skipped_batches", "model_faults": "read_without_model"}
 
 
-def title_of(figure: str) -> str:
+def figure_title(figure: str) -> str:
     """Return what a figure of a report is called, in both languages."""
     chinese, english = sentences("ingest-report")[figure]
     return f"{english} {chinese}"
@@ -137,20 +137,20 @@ class Report:
         yield f"{self.dataset}"
         for name in _NUMBERS:
             if number := getattr(self, name):
-                yield f"  {title_of(name):<40}{number:>10,}"
+                yield f"  {figure_title(name):<40}{number:>10,}"
         for name, always in _COUNTERS:
             counter: Counter[str] = +getattr(self, name)
             if counter or always:
-                yield f"  {title_of(name):<40}{counter.total():>10,}"
+                yield f"  {figure_title(name):<40}{counter.total():>10,}"
                 yield from (f"    {key:<38}{n:>10,}" for key, n in counter.most_common())
         for key, figure in self.model.items():
             yield f"  {key:<40}{figure:>10,g}"
-        yield f"  {title_of('failures'):<40}{len(self.failures):>10,}"
+        yield f"  {figure_title('failures'):<40}{len(self.failures):>10,}"
         yield from (f"    {each}" for each in (*self.failures[:20], *self.notes))
-        yield f"  {title_of('seconds'):<40}{self.seconds:>10,.1f}"
+        yield f"  {figure_title('seconds'):<40}{self.seconds:>10,.1f}"
 
 
-def proposed_of(
+def propose_claim(
     result: ExtractedStatement,
     passage: Passage,
     document: Document,
@@ -171,7 +171,7 @@ def proposed_of(
         result.qualifiers,
         activity=f"{extractor.name}-{extractor.version}",
     )
-    claim = Claim.stating(
+    claim = Claim.create(
         result.subject, result.predicate, result.object, (evidence,), result.polarity
     )
     after = passage.text[result.end : result.end + _AFTER]

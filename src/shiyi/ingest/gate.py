@@ -26,7 +26,7 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import Graph as Place
 from shiyi.ontology.serialization import claim_blocks, claim_quads, line_end, source_quads
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
-from shiyi.shapes.validation import Result, Telling, lowered, shapes_graph, validate
+from shiyi.shapes.validation import DataFingerprint, Result, shapes_graph, to_graph, validate
 from shiyi.sparql.store.port import QuadStore
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ BENEFITS: Final = frozenset({
 _CLAUSE = re.compile(r"[，,。；;.!?！？\n]+")
 
 
-def cautions_alone(quote: str) -> bool:
+def is_caution(quote: str) -> bool:
     """Return whether every clause of a quote warns, and none speaks of a benefit.
 
     >>> cautions_alone("脾胃虚寒者慎服"), cautions_alone("主腹痛，孕妇忌服")
@@ -159,7 +159,7 @@ def polarity_faults(claim: Claim, after: str = "") -> tuple[Result, ...]:
     return tuple(
         Result(claim.iri.value, "polarity", path, each.quote, english, chinese, "Violation")
         for each in claim.evidence
-        if each.quote and (cautions_alone(each.quote) or is_warned_of(each.quote, after))
+        if each.quote and (is_caution(each.quote) or is_warned_of(each.quote, after))
     )
 
 
@@ -208,7 +208,7 @@ class Gate:
         }
         self._shapes: Graph | None = None
         self._relations: frozenset[str] = frozenset()
-        self._telling = Telling.of(shapes_graph())
+        self._telling = DataFingerprint.of(shapes_graph())
         self._said: dict[Hashable, tuple[Result, ...]] = {}
 
     def know(self, classes: Mapping[str, str]) -> None:
@@ -235,7 +235,7 @@ class Gate:
             self._shapes, self._relations = prune_shapes(shapes_graph(), relations), relations
         quads = (q for e in fresh.values() for q in neighbourhood(e.claim, self._classes))
         by_focus: Mapping[str, list[Result]] = defaultdict(list)
-        for result in validate(lowered(quads), self._shapes):
+        for result in validate(to_graph(quads), self._shapes):
             if result.severity == "Violation":
                 by_focus[result.focus].append(result)
         for key, each in fresh.items():
@@ -324,7 +324,7 @@ class Change:
     replaced: list[Quad] = field(default_factory=list)
 
 
-def change_of(judged: Iterable[GateResult], retained: Votes) -> Change:
+def build_change(judged: Iterable[GateResult], retained: Votes) -> Change:
     """Write judged claims as lines of the accepted view, ``candidates`` and ``quarantine``."""
     change, blocks = Change(), dict[str, None]()
     counted: dict[tuple[NamedNode, Place], None] = {}
@@ -377,7 +377,7 @@ def _sources(claim: Claim, retained: Votes) -> Iterator[str]:
             yield from (f"{quad} .\n" for quad in source_quads(evidence.source))
 
 
-def sources_of(evidence_graph: Place, store: QuadStore, source: NamedNode) -> list[NamedNode]:
+def list_evidence(evidence_graph: Place, store: QuadStore, source: NamedNode) -> list[NamedNode]:
     """List the evidence nodes of ``source`` in a graph of claims."""
     quads = store.match(None, DCTERMS.source, source, evidence_graph)
     return [quad.subject for quad in quads if isinstance(quad.subject, NamedNode)]

@@ -82,11 +82,11 @@ def _read(documents: Iterable[Document | ShiyiError], report: Report) -> Iterato
 
 
 def _in_order(pool: "Processes | Ray", documents: Iterator[Document]) -> Iterator[Part]:
-    waiting = [(each, pool.give(each)) for each in islice(documents, pool.ahead)]
+    waiting = [(each, pool.submit(each)) for each in islice(documents, pool.ahead)]
     while waiting:
         document, request = waiting.pop(0)
         yield pool.take(document, request)
-        waiting += [(each, pool.give(each)) for each in islice(documents, 1)]
+        waiting += [(each, pool.submit(each)) for each in islice(documents, 1)]
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class Processes:
         """Return how many documents are given out at a time."""
         return 2 * self.number
 
-    def give(self, document: Document) -> "Submission":
+    def submit(self, document: Document) -> "Submission":
         """Submit a document."""
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of threads
@@ -127,7 +127,7 @@ class Processes:
                 if request.pool is self._pool:
                     self._pool = None
                     request.pool.shutdown(wait=False)
-                request = self.give(document)
+                request = self.submit(document)
         raise OutsideError(f"{document.name} ended its process {_TRIES} times; is memory short?")
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class Ray:
     _task: Callable[..., Any] | None = None
     _ours: bool = field(default=False)
 
-    def give(self, document: Document) -> Any:
+    def submit(self, document: Document) -> Any:
         """Submit a document."""
         if self._task is None:
             self._start()

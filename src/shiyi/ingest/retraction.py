@@ -7,14 +7,14 @@ from itertools import islice
 from shiyi.errors import UsageError
 from shiyi.ingest.batches import Content
 from shiyi.ingest.datasets.dataset import Dataset
-from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, GateResult, sources_of, votes
+from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, GateResult, list_evidence, votes
 from shiyi.ingest.run import WHO, count_sweeps, forget_key, sweep_key
 from shiyi.model.claim import Confidence, fuse
 from shiyi.model.iris import content_hash, graph, is_text, resource
 from shiyi.model.rdf import NamedNode, Quad, Triple, decimal, text
 from shiyi.ontology.serialization import Graph
 from shiyi.ontology.terms import DCAT, DCTERMS, PROV, RDF, SHIYI
-from shiyi.prompts.caching import FILE, Replies
+from shiyi.prompts.caching import FILE, ReplyStore
 from shiyi.sparql.base.writer import Writer
 from shiyi.sparql.store.port import QuadStore
 
@@ -68,7 +68,7 @@ def _forget_replies(writer: Writer, releases: Sequence[str], source: str = "") -
     kb = writer.journal.path.parent
     if not (kb / FILE).is_file():
         return 0
-    replies = Replies.open(kb)
+    replies = ReplyStore.open(kb)
     count = replies.forget((*releases, *(replies.releases(source) if source else ())))
     replies.close()
     return count
@@ -83,11 +83,11 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
             if isinstance(source, NamedNode):
                 _forget_evidence(writer, source, claims, release, counts)
         if isinstance(source, NamedNode):
-            asserted = list(asserted_by_policy(store, source))
+            asserted = list(policy_evidence(store, source))
             counts["asserted"] += len(asserted)
             drop_evidence(writer, asserted, ACCEPTED, release, counts)
-            drop_quads(writer, list(_uncited(store, source)), release, counts)
-    for beside in _beside(store, release):
+            drop_quads(writer, list(_uncited_sources(store, source)), release, counts)
+    for beside in _case_and_school_graphs(store, release):
         while part := list(islice(store.match(graph=beside), _PART)):
             counts["quads"] += len(part)
             counts["cases"] += sum(q.object == SHIYI.PatientCase for q in part)
@@ -109,7 +109,7 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
     writer.write((), rest, key=key, who=_FORGETS, why=release)
 
 
-def _beside(store: QuadStore, release: str) -> list[NamedNode]:
+def _case_and_school_graphs(store: QuadStore, release: str) -> list[NamedNode]:
     """List the graphs of cases and of schools that a release has filled."""
     schools = {
         quad.graph_name
@@ -122,16 +122,16 @@ def _beside(store: QuadStore, release: str) -> list[NamedNode]:
 def _forget_evidence(
     writer: Writer, source: NamedNode, claims: NamedNode, release: str, counts: dict[str, int]
 ) -> None:
-    while nodes := list(islice(iter(sources_of(claims, writer.store, source)), _PART // 20)):
+    while nodes := list(islice(iter(list_evidence(claims, writer.store, source)), _PART // 20)):
         drop_evidence(writer, nodes, claims, release, counts)
 
 
-def asserted_by_policy(store: QuadStore, source: NamedNode) -> Iterator[NamedNode]:
+def policy_evidence(store: QuadStore, source: NamedNode) -> Iterator[NamedNode]:
     """Yield the evidence of the accepted view that came with a source's policy.
 
     What a curator wrote, and the evidence of a claim that experts have reviewed, stays.
     """
-    for node in sources_of(ACCEPTED, store, source):
+    for node in list_evidence(ACCEPTED, store, source):
         created = next(store.match(node, PROV.wasGeneratedBy, None, ACCEPTED), None)
         cited = [quad.subject for quad in store.match(None, SHIYI.evidence, node, ACCEPTED)]
         reviewed = any(
@@ -141,7 +141,7 @@ def asserted_by_policy(store: QuadStore, source: NamedNode) -> Iterator[NamedNod
             yield node
 
 
-def _uncited(store: QuadStore, source: NamedNode) -> Iterator[Quad]:
+def _uncited_sources(store: QuadStore, source: NamedNode) -> Iterator[Quad]:
     """Yield the description of a source that nothing in the accepted view cites any more."""
     if any(store.match(source, RDF.type, SHIYI.Source, ACCEPTED)) and not any(
         store.match(None, None, source, ACCEPTED)
@@ -194,7 +194,7 @@ def _without(
     quads = list(store.match(claim, None, None, claims))
     left = [q.object for q in quads if q.predicate == SHIYI.evidence and q.object not in gone]
     if not left:
-        return [*quads, *_asserted(store, claim, quads)], []
+        return [*quads, *_asserted_quads(store, claim, quads)], []
     texts = set(_texts(store, left, claims))
     lost = [
         quad
@@ -208,7 +208,7 @@ def _without(
     return lost, [Quad(claim, SHIYI.confidence, decimal(fused.value), claims)]
 
 
-def _asserted(store: QuadStore, claim: NamedNode, quads: Sequence[Quad]) -> Iterator[Quad]:
+def _asserted_quads(store: QuadStore, claim: NamedNode, quads: Sequence[Quad]) -> Iterator[Quad]:
     """Yield the asserted triple of an accepted claim, and links from others."""
     for quad in quads:
         target = quad.object
@@ -324,9 +324,9 @@ def _stale_evidence(
     for place in places:
         for source in seen.sources:
             for node in (
-                asserted_by_policy(writer.store, source)
+                policy_evidence(writer.store, source)
                 if place == ACCEPTED
-                else sources_of(place, writer.store, source)
+                else list_evidence(place, writer.store, source)
             ):
                 if hash(node) in seen.nodes:
                     continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from shiyi.errors import ShiyiError
-from shiyi.ingest.batches import Batch, Content, Report, proposed_of
+from shiyi.ingest.batches import Batch, Content, Report, propose_claim
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset
 from shiyi.ingest.documents.books import book_quads, books
 from shiyi.ingest.documents.document import (
@@ -14,19 +14,19 @@ from shiyi.ingest.documents.document import (
     Passage,
     Section,
     Tree,
+    build_tree,
     passage_quads,
     section_quads,
-    tree_of,
 )
 from shiyi.ingest.extraction.extractor import Extractor
-from shiyi.ingest.extraction.feedback import parked_in, parked_quads, tries_of
-from shiyi.ingest.gate import Gate, GateResult, Votes, change_of
+from shiyi.ingest.extraction.feedback import count_tries, load_parked, parked_quads
+from shiyi.ingest.gate import Gate, GateResult, Votes, build_change
 from shiyi.ingest.tables.conflicts import missing_conflicts
 from shiyi.model.iris import content_hash
 from shiyi.model.rdf import Quad
 from shiyi.ontology.serialization import source_quads
 from shiyi.settings import Settings
-from shiyi.shapes.partitioning import without_collection
+from shiyi.shapes.partitioning import suspend_collection
 from shiyi.sparql.base.journal import Journal
 from shiyi.sparql.base.writer import Writer
 from shiyi.sparql.store.port import QuadStore
@@ -98,7 +98,7 @@ def ingest(
         if writer and options.resume and writer.journal.find(key) is not None:
             report.skipped += 1
             continue
-        with without_collection():
+        with suspend_collection():
             content = batch.make()
             gate.know(content.classes)
             if options.entry:
@@ -114,7 +114,7 @@ def ingest(
         if writer and votes is not None:
             if writer.journal.find(key) is None:
                 quads = dict.fromkeys((*dataset.quads(), *content.quads))
-                with without_collection():
+                with suspend_collection():
                     _write(writer, key, quads, judged, votes, content)
             else:
                 report.skipped += 1
@@ -146,7 +146,7 @@ def _write(
         if len(votes) > _CACHED_VOTES:
             writer.settle()
             votes.clear()
-        change, reason = change_of(judged, votes), key.split()[1]
+        change, reason = build_change(judged, votes), key.split()[1]
         if not (change.replacing or content.gone):
             writer.load(quads, lines=change.added, key=key, who=WHO, why=reason)
             if content.parked:
@@ -175,7 +175,7 @@ def text_batches(
         if isinstance(document, ShiyiError):
             report.failures.append(str(document))
             continue
-        tree = tree_of(document, settings.ingest.passage_least, settings.ingest.passage_most)
+        tree = build_tree(document, settings.ingest.passage_least, settings.ingest.passage_most)
         report.documents += 1
         report.sections += len(tree.sections)
         report.repaired += tree.repaired
@@ -185,9 +185,9 @@ def text_batches(
             batch = _batch(tree, passages[at : at + size], dataset, extractor, settings)
             yield batch
             if store is not None and (
-                waiting := parked_in(store, passages[at : at + size], dataset.graph)
+                waiting := load_parked(store, passages[at : at + size], dataset.graph)
             ):
-                yield _again(batch, waiting, tree, dataset, extractor, settings)
+                yield _retry_parked(batch, waiting, tree, dataset, extractor, settings)
         if left >= 0:
             left -= len(passages)
             if left <= 0:
@@ -203,7 +203,7 @@ def _batch(
     return Batch(key, lambda: _content(tree, passages, dataset, extractor, settings))
 
 
-def _again(
+def _retry_parked(
     batch: Batch,
     waiting: dict[str, list[Quad]],
     tree: Tree,
@@ -214,7 +214,7 @@ def _again(
     """Read parked passages once more; their parked state is removed in the same change."""
     passages = [each for each in tree.passages if each.iri in waiting]
     gone = [quad for quads in waiting.values() for quad in quads]
-    tries = {iri: tries_of(quads) for iri, quads in waiting.items()}
+    tries = {iri: count_tries(quads) for iri, quads in waiting.items()}
 
     def make() -> Content:
         content = _content(tree, passages, dataset, extractor, settings, tries)
@@ -253,7 +253,7 @@ def _content(
             number = tries.get(passage.iri, 0) + 1
             content.quads += parked_quads(passage, extraction.parked, place, number)
         for result in extraction.found:
-            content.proposed.append(proposed_of(result, passage, document, extractor, settings))
+            content.proposed.append(propose_claim(result, passage, document, extractor, settings))
     return content
 
 

@@ -11,7 +11,7 @@ from shiyi.settings import Settings
 
 if TYPE_CHECKING:
     from shiyi.ingest.batches import Batch, Report
-    from shiyi.ingest.cases.reading import Reading
+    from shiyi.ingest.cases.reading import Importer
     from shiyi.ingest.cases.term_matches import Terms
     from shiyi.ingest.datasets.dataset import Dataset
     from shiyi.ingest.datasets.lexicon import Lexicon
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from shiyi.ingest.schools.overlay import Overlay, School
     from shiyi.linking.labels import LabelIndex
     from shiyi.linking.linker import Linker
-    from shiyi.prompts.caching import Replies
+    from shiyi.prompts.caching import ReplyStore
     from shiyi.prompts.openai import OpenAIChatModel
-    from shiyi.prompts.resilience import Asker
+    from shiyi.prompts.resilience import Retrier
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
@@ -58,8 +58,8 @@ class ExtractorFactory:
     settings: Settings
     kb: Path | None = None
     lessons: str = ""  # what curators refused, as a section of the prompt
-    _askers: "dict[str, Asker]" = field(default_factory=dict)
-    _replies: "Replies | None" = None
+    _askers: "dict[str, Retrier]" = field(default_factory=dict)
+    _replies: "ReplyStore | None" = None
     _linker: "Linker | None" = None
 
     def extractor(self, dataset: "Dataset") -> "Extractor":
@@ -73,23 +73,23 @@ class ExtractorFactory:
 
         return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings, self.lessons)
 
-    def asker(self, dataset: "Dataset") -> "Asker":
+    def asker(self, dataset: "Dataset") -> "Retrier":
         """Return the asker of the model for a dataset."""
-        from shiyi.prompts.caching import Replies
-        from shiyi.prompts.resilience import Asker
+        from shiyi.prompts.caching import ReplyStore
+        from shiyi.prompts.resilience import Retrier
 
         model = self._model()
         if self._replies is None:
-            self._replies = Replies.open(self.kb) if self.kb else Replies.in_memory()
+            self._replies = ReplyStore.open(self.kb) if self.kb else ReplyStore.in_memory()
         release = f"{dataset.name}@{dataset.version}"
         if release not in self._askers:
-            self._askers[release] = Asker(model, self._replies, self.settings.models, release)
+            self._askers[release] = Retrier(model, self._replies, self.settings.models, release)
         return self._askers[release]
 
     def _model(self) -> "OpenAIChatModel":
-        from shiyi.prompts.openai import model_from
+        from shiyi.prompts.openai import open_model
 
-        model = model_from(self.settings.models, os.environ, "extract")
+        model = open_model(self.settings.models, os.environ, "extract")
         if model is None:
             raise SettingError(
                 "models.extract",
@@ -97,10 +97,10 @@ class ExtractorFactory:
             )
         return model
 
-    def case_reading(self, dataset: "Dataset", base: "KnowledgeBase") -> "tuple[Reading, Terms]":
+    def importer(self, dataset: "Dataset", base: "KnowledgeBase") -> "tuple[Importer, Terms]":
         """Return the reader of cases, and the terms that their words are linked to."""
         from shiyi.ingest.cases.classification import Classes
-        from shiyi.ingest.cases.reading import CaseReader, DictionaryReader, LlmCaseReader, Reading
+        from shiyi.ingest.cases.reading import CaseReader, DictionaryReader, Importer, LlmCaseReader
         from shiyi.ingest.cases.term_matches import Terms
         from shiyi.linking.embedding import embedder
         from shiyi.linking.linker import Linker
@@ -116,23 +116,23 @@ class ExtractorFactory:
             reader = LlmCaseReader(self.asker(dataset), dictionary, classes)
         digest = f"{dataset.name}@{dataset.version}"
         terms = Terms.of(self.index, model, linking)
-        return Reading(reader, dictionary, classes, digest), terms
+        return Importer(reader, dictionary, classes, digest), terms
 
     def overlay(self, school: "School", dataset: "Dataset", base: "KnowledgeBase") -> "Overlay":
         """Return the builder of a school's overlay from answered cases."""
         from shiyi.ingest.extraction.extractor import Relations
         from shiyi.ingest.extraction.statements import StatementReader
-        from shiyi.ingest.schools.chain import Chains
-        from shiyi.ingest.schools.context import General
+        from shiyi.ingest.schools.chain import ChainBuilder
+        from shiyi.ingest.schools.context import GeneralKnowledge
         from shiyi.ingest.schools.overlay import Overlay
         from shiyi.linking.embedding import embedder
 
         chosen = self.settings.ingest
-        chains = Chains(
+        chains = ChainBuilder(
             StatementReader(self.index, Relations.of()),
             self.asker(dataset) if self.name == "llm" else None,
         )
-        general = General(
+        general = GeneralKnowledge(
             base.store,
             embedder.open_embedder(self.settings.linking.embedder),
             chosen.chain_triples,
@@ -142,22 +142,22 @@ class ExtractorFactory:
 
     def tell(self, report: "Report", dataset: "Dataset") -> None:
         """Add the model's usage to the report."""
-        from shiyi.ingest.batches import title_of
+        from shiyi.ingest.batches import figure_title
 
         asker = self._askers.get(f"{dataset.name}@{dataset.version}")
         if asker is None:
             return
         usage = asker.usage
         report.model = {
-            title_of("calls"): usage.calls,
-            title_of("cached"): usage.cached,
-            title_of("prompt_tokens"): usage.prompt_tokens,
-            title_of("completion_tokens"): usage.completion_tokens,
-            title_of("model_seconds"): round(usage.seconds, 2),
+            figure_title("calls"): usage.calls,
+            figure_title("cached"): usage.cached,
+            figure_title("prompt_tokens"): usage.prompt_tokens,
+            figure_title("completion_tokens"): usage.completion_tokens,
+            figure_title("model_seconds"): round(usage.seconds, 2),
             **{f"mended or final {name}": count for name, count in usage.faults.items()},
         }
         if cost := usage.cost(self.settings.models):
-            report.model[title_of("cost")] = round(cost, 4)
+            report.model[figure_title("cost")] = round(cost, 4)
 
     def close(self) -> None:
         """Release the stored replies."""
@@ -169,7 +169,7 @@ BOOKS = "tcm-ancient-books"
 Batches = tuple["Dataset", Iterable["Batch"]]
 
 
-def batches_of(
+def open_batches(
     request: IngestRequest,
     path: Path,
     extracting: ExtractorFactory,
@@ -177,7 +177,7 @@ def batches_of(
     report: "Report",
 ) -> Batches:
     """Return the dataset and batches of one path, with the overlay of the requested school."""
-    dataset, batches = _Opening(request, path, extracting, base, report).open()
+    dataset, batches = _SourcePath(request, path, extracting, base, report).open()
     if request.school and request.source != "cases":
         from shiyi.ingest.schools.overlay import School, add_to_school
 
@@ -186,7 +186,7 @@ def batches_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
+class _SourcePath:
     """One path to be read, as the command names it."""
 
     request: IngestRequest
@@ -266,7 +266,7 @@ class _Opening:
         if not self.path.is_file():
             raise UsageError("the file of cases does not exist")
         dataset = cases_dataset(self.path, school.slug if school else "")
-        reading, terms = self.extracting.case_reading(dataset, self.base)
+        reading, terms = self.extracting.importer(dataset, self.base)
         if isinstance(reading.reader, LlmCaseReader):
             self.report.model_faults = reading.reader.faults
         overlay = self.extracting.overlay(school, dataset, self.base) if school else None
@@ -279,23 +279,23 @@ class _Opening:
         )
 
     def _table(self) -> Batches:
-        from shiyi.ingest.datasets.dataset import described_beside, load_dataset, read_dataset
+        from shiyi.ingest.datasets.dataset import find_description, load_dataset, read_dataset
         from shiyi.ingest.datasets.mapped_tables import table_batches
-        from shiyi.ingest.datasets.mapping import mapping_of, read_mapping
-        from shiyi.ingest.datasets.umls import linker_of
+        from shiyi.ingest.datasets.mapping import load_mapping, read_mapping
+        from shiyi.ingest.datasets.umls import open_umls_linker
 
         mapping = self.request.mapping
         if self.request.source != "table":
             dataset = load_dataset(self.request.source)
-            tables = mapping_of(dataset.name)
-            dataset = described_beside(self.path) or dataset
+            tables = load_mapping(dataset.name)
+            dataset = find_description(self.path) or dataset
         elif mapping is None:
             raise UsageError(
                 "a table needs --mapping, a mapping.toml with its source.ttl beside it"
             )
         else:
             tables, dataset = read_mapping(mapping), read_dataset(mapping.parent / "source.ttl")
-        linker = linker_of(self.base.path)
+        linker = open_umls_linker(self.base.path)
         return dataset, table_batches(
             dataset,
             self.path,
@@ -309,16 +309,16 @@ class _Opening:
 
     def _vocabulary(self) -> Batches:
         from shiyi.ingest.datasets.vocabularies import (
-            Known,
-            same_as,
+            BaseConcepts,
+            describe_vocabulary,
+            load_matches,
             vocabulary_batches,
-            vocabulary_of,
         )
 
         kinds = {each.iri: each.kind for each in self.extracting.index.concepts}
-        known = Known(kinds, self._lexicons(), same_as(self.base.store))
+        known = BaseConcepts(kinds, self._lexicons(), load_matches(self.base.store))
         source, limit = self.request.source, self.request.limit
-        dataset = vocabulary_of(source, self.path)
+        dataset = describe_vocabulary(source, self.path)
         return dataset, vocabulary_batches(
             source, dataset, self.path, known, self._settings, self.report, limit
         )
@@ -328,7 +328,7 @@ class _Opening:
             Filters,
             Release,
             index_names,
-            known_cuis,
+            list_cuis,
             umls_batches,
         )
 
@@ -343,7 +343,7 @@ class _Opening:
             self.report.notes.append(
                 f"{count:,} names are in the index, which tables are linked with"
             )
-        return dataset, umls_batches(release, dataset, known_cuis(self.base.store), self.report)
+        return dataset, umls_batches(release, dataset, list_cuis(self.base.store), self.report)
 
     def _lexicons(self) -> dict[str, "Lexicon"]:
         from shiyi.ingest.datasets.lexicon import Lexicon

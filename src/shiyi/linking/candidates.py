@@ -10,9 +10,9 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.mapped_file import Memmap
 from shiyi.columnar.strings import Array, Trie
-from shiyi.linking.dictionary import Dictionary, Gathered, Groups, Hit, Sense
+from shiyi.linking.dictionary import Dictionary, GroupBuilder, Groups, Hit, Sense
 from shiyi.linking.disambiguation import (
     AMBIGUOUS,
     BODIES,
@@ -21,16 +21,16 @@ from shiyi.linking.disambiguation import (
     QUALITIES,
     read_words,
 )
-from shiyi.linking.embedding.index import Searching
+from shiyi.linking.embedding.index import VectorSearch
 from shiyi.linking.labels import PREFERRED, LabelIndex
 from shiyi.linking.normalization import (
-    blurred,
     distance,
     finals,
     fold,
     has_cjk,
     is_cjk,
-    joined,
+    join_latin,
+    merge_similar_sounds,
     syllables,
 )
 from shiyi.ontology.frequencies import is_word
@@ -49,7 +49,7 @@ _EN_WORD = re.compile(r"[a-z0-9][a-z0-9'+]*")
 _EN_GAP = re.compile(r"[ ]*")
 
 
-def uncovered(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def uncovered_spans(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the spans between ``covered`` ones, in order."""
     reached = 0
     for start, end in covered:
@@ -125,7 +125,7 @@ _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 class NearNames:
     """Finds the forms of a dictionary that a mention was probably meant to be."""
 
-    def __init__(self, dictionary: Dictionary, made: Mapped | None = None) -> None:
+    def __init__(self, dictionary: Dictionary, made: Memmap | None = None) -> None:
         """Read the keys of the forms from an open file, else compute them."""
         self._dictionary = dictionary
         if made is None:
@@ -149,11 +149,11 @@ class NearNames:
             arrays |= groups.arrays(f"near.{name}")
         return arrays
 
-    def spoken(self, text: str) -> tuple[Sense, ...]:
+    def match_pinyin(self, text: str) -> tuple[Sense, ...]:
         """Return what folded Latin letters mean as pinyin of at least two syllables."""
-        return self._senses(self._spoken.under(joined(text)))
+        return self._senses(self._spoken.under(join_latin(text)))
 
-    def sounding(self, text: str) -> tuple[Sense, ...]:
+    def match_sound(self, text: str) -> tuple[Sense, ...]:
         """Return the Chinese names that sound like ``text`` and share characters with it.
 
         From three characters on, one may also merely rhyme with the right one.
@@ -163,14 +163,14 @@ class NearNames:
         labels, pinyin = self._dictionary.index.labels, syllables(text)
         places = {
             place
-            for place in self._sounds.under(" ".join(blurred(pinyin)))
+            for place in self._sounds.under(" ".join(merge_similar_sounds(pinyin)))
             if _alike(labels[place].text, text)
         }
         if not places and len(text) > 2:
             places = {
                 place
                 for place in self._rhymes.under(" ".join(finals(pinyin)))
-                if _shared(labels[place].text, text) == len(text) - 1
+                if _count_shared(labels[place].text, text) == len(text) - 1
             }
         return self._senses(places)
 
@@ -202,7 +202,7 @@ class NearNames:
                 found.append((form, 1 - errors / max(len(form), len(text))))
         return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
 
-    def mistyped(self, text: str) -> tuple[tuple[Sense, int], ...]:
+    def match_mistyped(self, text: str) -> tuple[tuple[Sense, int], ...]:
         """Return what a whole name was meant to be, with the errors in it, the fewest first.
 
         Of equally many errors, later ones are likelier. This is for a person who chooses;
@@ -212,17 +212,17 @@ class NearNames:
         found: dict[Sense, tuple[int, int]] = {}
         if has_cjk(text):
             spoken = "".join(syllables(text)) if all(map(is_cjk, text)) and len(text) > 1 else ""
-            found = dict.fromkeys(self.spoken(spoken), (1, 0))
+            found = dict.fromkeys(self.match_pinyin(spoken), (1, 0))
         else:
-            word, allowed = joined(text), min(2, len(text) // 3)
+            word, allowed = join_latin(text), min(2, len(text) // 3)
             for form, _ in self.similar(text, _COMPARED):
                 if (errors := distance(text, form, allowed)) <= allowed:
-                    right = -_begun(word, joined(form))
+                    right = -_begun(word, join_latin(form))
                     found |= dict.fromkeys(self._dictionary.exact(form), (errors, right))
             if len(word) >= _SHORT_PINYIN:
                 for other in _one_error(word):
                     right = -_begun(word, other)
-                    for sense in self.spoken(other):
+                    for sense in self.match_pinyin(other):
                         found.setdefault(sense, (1, right))
         ranked = sorted(found.items(), key=lambda each: (each[1], each[0]))
         return tuple((sense, errors) for sense, (errors, _) in ranked)
@@ -246,7 +246,7 @@ def _spelt(dictionary: Dictionary) -> tuple[Groups, Array]:
     grams: dict[int, array[int]] = defaultdict(lambda: array("i"))
     for at in range(0, len(forms), _AT_ONCE):
         some = range(at, min(at + _AT_ONCE, len(forms)))
-        codes, places = _coded(
+        codes, places = _gram_arrays(
             {n: form for n in some if dictionary.names(n) and len(form := forms[n]) > 1}
         )
         sizes[some.start : some.stop] = np.bincount(places - at, minlength=len(some))
@@ -254,14 +254,14 @@ def _spelt(dictionary: Dictionary) -> tuple[Groups, Array]:
         runs = np.split(places, starts[1:])
         for code, run in zip(codes[starts].tolist(), runs, strict=False):  # no codes leave one run
             grams[code].frombytes(run.tobytes())
-    written = {_written(code): places for code, places in grams.items()}
+    written = {_decode_grams(code): places for code, places in grams.items()}
     keys = Trie.of(written)
     bounds = np.cumsum([0, *(len(written[each]) for each in keys)])
     every = [np.zeros(0, np.int32), *(np.frombuffer(written[each], np.int32) for each in keys)]
     return Groups(keys, bounds, np.concatenate(every)), sizes
 
 
-def _coded(forms: Mapping[int, str]) -> tuple[Array, Array]:
+def _gram_arrays(forms: Mapping[int, str]) -> tuple[Array, Array]:
     """Return the grams of forms as ascending numbers, each with its places, ascending.
 
     A gram is up to three characters of 21 bits, one more than each is; 0 is none.
@@ -287,14 +287,14 @@ def _coded(forms: Mapping[int, str]) -> tuple[Array, Array]:
     return code[fresh], place[fresh]
 
 
-def _written(code: int) -> str:
+def _decode_grams(code: int) -> str:
     every = (code >> _POINT * n & (1 << _POINT) - 1 for n in reversed(range(_GRAM)))
     return "".join(chr(each - 1) for each in every if each)
 
 
 def _by_pinyin(index: LabelIndex) -> tuple[Groups, Groups, Groups]:
     """Return the labels by their pinyin, by what is known it, and by its rhyme."""
-    spoken, sounds, rhymes = Gathered(), Gathered(), Gathered()
+    spoken, sounds, rhymes = GroupBuilder(), GroupBuilder(), GroupBuilder()
     for place, label in enumerate(index.labels):
         pinyin = label.pinyin
         if len(pinyin) < 2 or index.kinds[label.concept] in NEVER_GUESSED:
@@ -302,7 +302,7 @@ def _by_pinyin(index: LabelIndex) -> tuple[Groups, Groups, Groups]:
         for key in {"".join(pinyin), "".join(pinyin).replace("v", "u")}:
             spoken.add(key, place)
         if len(pinyin) == len(label.text):
-            sounds.add(" ".join(blurred(pinyin)), place)
+            sounds.add(" ".join(merge_similar_sounds(pinyin)), place)
             if len(pinyin) > 2:
                 rhymes.add(" ".join(finals(pinyin)), place)
     return spoken.groups(), sounds.groups(), rhymes.groups()
@@ -333,7 +333,7 @@ def _grams(form: str) -> set[str]:
     return {padded[i : i + _GRAM] for i in range(len(padded) - _GRAM + 1)}
 
 
-def _shared(one: str, other: str) -> int:
+def _count_shared(one: str, other: str) -> int:
     # a label may hold marks without a sound, so that equal rhymes differ in length
     return sum(left == right for left, right in zip(one, other, strict=False))
 
@@ -385,9 +385,9 @@ class Guesser:
     def __init__(
         self,
         dictionary: Dictionary,
-        vectors: Searching | None,
+        vectors: VectorSearch | None,
         settings: LinkingSettings,
-        made: Mapped | None = None,
+        made: Memmap | None = None,
     ) -> None:
         self._made = made
         self._dictionary, self._vectors, self._settings = dictionary, vectors, settings
@@ -404,7 +404,7 @@ class Guesser:
         """Link what lies between the ``covered`` spans of a folded text, or say it is unknown."""
         found: list[Guess] = []
         left: list[Span] = []
-        for start, end in uncovered(text, covered):
+        for start, end in uncovered_spans(text, covered):
             for run in chinese_runs(text, start, end):
                 left += self._sounds(text, run, found)
             for words in latin_words(text, start, end):
@@ -447,7 +447,7 @@ class Guesser:
                 continue  # two characters amid others are seldom one word
             if is_word(window) or is_grammar(window) or is_grammar(window[0]):
                 continue
-            if senses := self.near.sounding(window):
+            if senses := self.near.match_sound(window):
                 return Guess(Hit(place, place + width, senses), _SOUND, SIMILAR)
         return None
 
@@ -475,7 +475,7 @@ class Guesser:
             window = text[start:end]
             if is_word(window, _SURE):
                 continue
-            if senses := self.near.spoken(window):
+            if senses := self.near.match_pinyin(window):
                 return Guess(Hit(start, end, senses), _SOUND, SIMILAR)
             for form, score in self.near.spelt(window)[:1]:
                 senses = self._guessable(self._dictionary.exact(form, text))
@@ -493,9 +493,9 @@ class Guesser:
             (span, whole)
             for whole in left
             for span in _windows(text, whole)
-            if not self._refused(text[slice(*span)])
+            if not self._is_refused(text[slice(*span)])
         ]
-        tried += [(span, span) for span in _bridged(text, left)]
+        tried += [(span, span) for span in _bridge_chunks(text, left)]
         tried = tried[:_WINDOWS]
         near = self._nearest([text[slice(*span)] for span, _ in tried])
         close = [(*spans, senses) for spans, senses in zip(tried, near, strict=True) if senses]
@@ -518,7 +518,7 @@ class Guesser:
             found += [Guess(Hit(*span, ())) for span in _unknown(text, whole, inside)]
         return found
 
-    def _refused(self, window: str) -> bool:
+    def _is_refused(self, window: str) -> bool:
         """Return whether the context refused this name, or it needs a context."""
         bare = window in AMBIGUOUS or window in BODIES or _DENIED.search(window) is not None
         return bare or bool(self._dictionary.senses(window))
@@ -554,7 +554,7 @@ class Guesser:
         """Return whether a text may mean this label at all, whatever their cosine."""
         label = self._dictionary.index.labels[place]
         kind = self._dictionary.index.concepts[label.concept].kind
-        return not (kind in NEVER_GUESSED or kind in _TAKEN) and _related(text, label.text)
+        return not (kind in NEVER_GUESSED or kind in _TAKEN) and _is_related(text, label.text)
 
 
 def _windows(text: str, whole: Span) -> Iterator[Span]:
@@ -575,14 +575,14 @@ def _windows(text: str, whole: Span) -> Iterator[Span]:
                     yield words[first][0], words[last][1]
 
 
-def _bridged(text: str, left: Sequence[Span]) -> Iterator[Span]:
+def _bridge_chunks(text: str, left: Sequence[Span]) -> Iterator[Span]:
     """Yield neighbouring chunks with one or two small words between: stomach is upset."""
     for (start, end), (following, last) in pairwise(left):
         if _BRIDGE.fullmatch(text, end, following) and last - start < 40:
             yield start, last
 
 
-def _related(text: str, label: str) -> bool:
+def _is_related(text: str, label: str) -> bool:
     """Return whether a short text shares letters with a label; one token decides its vector."""
     if len(text) > 3 if is_cjk(text[0]) else " " in text:
         return True
@@ -592,7 +592,7 @@ def _related(text: str, label: str) -> bool:
 
 
 def _unknown(text: str, whole: Span, known: Sequence[Span]) -> Iterator[Span]:
-    for start, end in uncovered(text[: whole[1]], [(0, whole[0]), *known]):
+    for start, end in uncovered_spans(text[: whole[1]], [(0, whole[0]), *known]):
         if is_cjk(text[start]):
             spans = list(chinese_words(text, start, end))
         else:

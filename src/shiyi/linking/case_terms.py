@@ -47,7 +47,7 @@ class LayerLink:
     justification: str = NEAREST
 
 
-def classes_named(text: str) -> tuple[str, ...]:
+def find_class_codes(text: str) -> tuple[str, ...]:
     """Return the codes of GB/T 15657 classes that the words of a text name, best first.
 
     A class of more words goes before one of fewer, then the one named first; signs that go with
@@ -154,7 +154,7 @@ def link_layers(
     pairs = _DIRECTIONS[direction](cosines, cases, terms)
     mutual = _mutual(cosines, cases, terms)
     table = euphemisms() if curated is None else curated
-    chosen = _curated(cases, terms, table)
+    chosen = _match_curated(cases, terms, table)
     found = [
         LayerLink(
             cases[case],
@@ -228,7 +228,7 @@ _DIRECTIONS: Mapping[str, _Chooser] = {
 }
 
 
-def _curated(
+def _match_curated(
     cases: Sequence[LayerEntry], terms: Sequence[LayerEntry], table: Mapping[str, Euphemism]
 ) -> dict[int, int]:
     """Return the place of the term for each case wording that the table holds."""

@@ -8,13 +8,13 @@ from typing import Final
 
 from typing_extensions import override
 
-from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.mapped_file import Memmap
 from shiyi.columnar.strings import Array
 from shiyi.linking.candidates import SIMILAR
-from shiyi.linking.dictionary import Gathered, Groups
+from shiyi.linking.dictionary import GroupBuilder, Groups
 from shiyi.linking.disambiguation import SCHEMES
 from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
-from shiyi.linking.normalization import finals, fold, has_cjk, is_cjk, joined, syllables
+from shiyi.linking.normalization import finals, fold, has_cjk, is_cjk, join_latin, syllables
 from shiyi.model.answer import Mention
 
 _SCANNED = 400  # keys with one prefix that are looked at
@@ -39,7 +39,7 @@ class Completion:
 class Completer:
     """Sorted keys of every label: itself, its words, its pinyin, its initials."""
 
-    def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
+    def __init__(self, index: LabelIndex, made: Memmap | None = None) -> None:
         """Read the keys of the names of ``index`` from an open file, else compute them."""
         self._index = index
         if made is None:
@@ -62,7 +62,7 @@ class Completer:
             return ()
         asked = {folded}
         if not has_cjk(folded):
-            asked.add(joined(folded))
+            asked.add(join_latin(folded))
         best: dict[int, tuple[tuple[int, ...], int]] = {}
         for each in asked - {""}:
             self._collect(each, best)
@@ -158,13 +158,13 @@ class ForgivingCompleter:
         yield from (_completion(each) for each, _ in corrected)
         if near or any(errors == 1 for _, errors in corrected):
             return
-        yield from self._rhyming(text)
-        yield from self._beginning(text, k)
+        yield from self._names_by_rhyme(text)
+        yield from self._names_beginning(text, k)
         for each in found:
             if each.score >= (_LIKE if each.justification == SIMILAR else _MEANT):
                 yield _completion(each)
 
-    def _rhyming(self, text: str) -> Iterator[Completion]:
+    def _names_by_rhyme(self, text: str) -> Iterator[Completion]:
         """Yield Chinese names that begin with the first character and rhyme: 山查 for 山楂."""
         folded = fold(text)
         if len(folded) < 2 or not all(map(is_cjk, folded)):
@@ -174,7 +174,7 @@ class ForgivingCompleter:
             if finals(syllables(each.label_zh)) == rhymes:
                 yield each
 
-    def _beginning(self, text: str, k: int) -> Iterator[Completion]:
+    def _names_beginning(self, text: str, k: int) -> Iterator[Completion]:
         """Yield the names that begin like the longest beginning of ``text`` that has any."""
         folded = fold(text)
         shortest = 1 if has_cjk(folded) else _SHORTEST
@@ -193,7 +193,7 @@ def _completion(found: Mention) -> Completion:
 
 def _keys(index: LabelIndex) -> Groups:
     """Return the places of labels by key, each with the way it is found by."""
-    keys = Gathered()
+    keys = GroupBuilder()
     for place, label in enumerate(index.labels):
         folded = fold(label.text)
         keys.add(folded, place)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Self
 import daachorse
 import numpy as np
 
-from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.mapped_file import Memmap
 from shiyi.columnar.strings import Array, Trie
 from shiyi.linking.disambiguation import GENERIC, SCHEMES, fits, needs_context, read_lines
 from shiyi.linking.labels import KINDS, LATIN, PREFERRED, Label, LabelIndex
@@ -93,7 +93,7 @@ def inflections(form: str) -> Iterator[str]:
         yield form + "s"
 
 
-def at_boundary(text: str, start: int, end: int) -> bool:
+def is_at_boundary(text: str, start: int, end: int) -> bool:
     """Return whether ``[start, end)`` begins and ends no Latin word or number in its middle.
 
     >>> at_boundary("gingerbread", 0, 6), at_boundary("吃vc片", 1, 3), at_boundary("b12", 0, 2)
@@ -109,7 +109,7 @@ def at_boundary(text: str, start: int, end: int) -> bool:
 _WIDE: Final = np.uint64(32)  # bits of a number
 
 
-class Gathered:
+class GroupBuilder:
     """Keys with a number each, as they come; a key is stored once, and no object for a number."""
 
     __slots__ = ("_keys", "_numbers", "_of")
@@ -156,7 +156,7 @@ class Groups:
     numbers: Array
 
     @classmethod
-    def over(cls, made: Mapped, name: str) -> Self:
+    def over(cls, made: Memmap, name: str) -> Self:
         """Read them from an open file."""
         return cls(made.trie(name), made[f"{name}.bounds"], made[f"{name}.numbers"])
 
@@ -219,7 +219,7 @@ class Hit:
 class Dictionary:
     """Every written form of every label of an index."""
 
-    def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
+    def __init__(self, index: LabelIndex, made: Memmap | None = None) -> None:
         """Read the forms of the names of ``index`` from an open file, else compute them."""
         self.index = index
         self._automaton: daachorse.CharwiseDoubleArrayAhoCorasick | None = None
@@ -233,7 +233,7 @@ class Dictionary:
             self._longest = int(made["form.longest"][0])
 
     def _make(self) -> None:
-        found, concepts = _gathered(self.index)
+        found, concepts = _build_groups(self.index)
         self.forms = found.keys
         self._bounds, self._packed = _most_direct(found, concepts)
         schemes = np.fromiter(
@@ -277,12 +277,12 @@ class Dictionary:
 
     def exact(self, form: str, text: str = "") -> tuple[Sense, ...]:
         """Return what a whole folded form means, best first, in the light of ``text``."""
-        return self._sorted(self.senses(form), favoured(text))
+        return self._sort_senses(self.senses(form), find_favoured_kinds(text))
 
     def find(self, text: str) -> list[Hit]:
         """Find the leftmost-longest names in a folded text; they do not overlap."""
         best: dict[int, tuple[int, int]] = {}
-        for start, end, form in self._written(text):
+        for start, end, form in self._find_forms(text):
             if start in best and best[start][0] >= end:
                 continue
             if not self._gated[form] or fits(text, start, end, self._kinds(form)):
@@ -300,28 +300,28 @@ class Dictionary:
                 reached = end
                 senses = self._senses(form)
                 if len(senses) > 1:
-                    turned = favoured(text) if turned is None else turned
-                    senses = self._sorted(senses, turned)
+                    turned = find_favoured_kinds(text) if turned is None else turned
+                    senses = self._sort_senses(senses, turned)
                 hits.append(Hit(start, reached, senses))
         return hits
 
-    def _written(self, text: str) -> Iterator[tuple[int, int, int]]:
+    def _find_forms(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Yield where forms stand as whole words: start, end and form."""
         if self._automaton is not None:
             for start, end, form in self._automaton.find_overlapping(text):
-                if not self._edged[form] or at_boundary(text, start, end):
+                if not self._edged[form] or is_at_boundary(text, start, end):
                     yield start, end, form
             return
         for start, character in enumerate(text):
             latin = is_latin(character)
-            if latin and not at_boundary(text, start, len(text)):
+            if latin and not is_at_boundary(text, start, len(text)):
                 continue
             for name, form in self.forms.prefixes(text[start : start + self._longest]):
                 end = start + len(name)
-                if not (latin or is_latin(name[-1])) or at_boundary(text, start, end):
+                if not (latin or is_latin(name[-1])) or is_at_boundary(text, start, end):
                     yield start, end, form
 
-    def hasten(self) -> None:
+    def build_automaton(self) -> None:
         """Make an automaton of the forms, some seconds for a million, for very many texts.
 
         Then all forms in a text are found in one pass, in a tenth of the time; it lies in memory.
@@ -351,7 +351,7 @@ class Dictionary:
     def _kinds(self, place: int) -> list[str]:
         return [self.index.kinds[sense.concept] for sense in self._senses(place)]
 
-    def _sorted(self, senses: tuple[Sense, ...], turned: frozenset[str]) -> tuple[Sense, ...]:
+    def _sort_senses(self, senses: tuple[Sense, ...], turned: frozenset[str]) -> tuple[Sense, ...]:
         if len(senses) < 2:
             return senses
         kinds = self.index.kinds
@@ -360,9 +360,9 @@ class Dictionary:
         )
 
 
-def _gathered(index: LabelIndex) -> tuple[Groups, Array]:
+def _build_groups(index: LabelIndex) -> tuple[Groups, Array]:
     """Return the labels and ranks of each form, as one number, and the concept of each label."""
-    forms, concepts = Gathered(), array("I")
+    forms, concepts = GroupBuilder(), array("I")
     for place, label in enumerate(index.labels):
         concepts.append(label.concept)
         typed = index.kinds[label.concept] in _TYPED
@@ -390,7 +390,7 @@ def _is_a_name(form: str) -> bool:
     return has_cjk(form) or (len(form) > 1 and any(map(str.isalpha, form)))
 
 
-def favoured(text: str) -> frozenset[str]:
+def find_favoured_kinds(text: str) -> frozenset[str]:
     """Return the kinds that the words around a mention point to.
 
     >>> favoured("阴虚体质吃什么")

@@ -65,16 +65,16 @@ def needs_context(surface: str, scheme: bool) -> bool:
 
 def fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:
     """Return whether the surroundings let ``[start, end)`` of a folded text mean a concept."""
-    if _alone(text, start, end):
+    if _stands_alone(text, start, end):
         return True
     before, after = text[start - 1 : start], text[end : end + 1]
     if not is_cjk(text[start]):
         return _english_fits(text, start, end, kinds)
     if SCHEMES.issuperset(kinds):
         if _scheme_talk(text, start, end):
-            return _open(before, _SCHEME_NEIGHBOURS) and _open(after, _SCHEME_NEIGHBOURS)
-        return _open(before, frozenset()) and _open(after, frozenset())
-    return _open(before, _BEFORE) and _open(after, _AFTER)
+            return _is_open(before, _SCHEME_NEIGHBOURS) and _is_open(after, _SCHEME_NEIGHBOURS)
+        return _is_open(before, frozenset()) and _is_open(after, frozenset())
+    return _is_open(before, _BEFORE) and _is_open(after, _AFTER)
 
 
 def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:
@@ -91,7 +91,7 @@ def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool
     return word not in {"may", "lead"} and len(word) > 1
 
 
-def _alone(text: str, start: int, end: int) -> bool:
+def _stands_alone(text: str, start: int, end: int) -> bool:
     """Return whether nothing else stands in a folded text, whose spaces are single."""
     if start > 1 or len(text) - end > 20:
         return False
@@ -103,5 +103,5 @@ def _scheme_talk(text: str, start: int, end: int) -> bool:
     return _CUES["scheme-talk"].search(text, max(0, start - _NEAR), end + _NEAR) is not None
 
 
-def _open(neighbour: str, friends: frozenset[str]) -> bool:
+def _is_open(neighbour: str, friends: frozenset[str]) -> bool:
     return not neighbour or neighbour in friends or not (is_cjk(neighbour) or is_latin(neighbour))

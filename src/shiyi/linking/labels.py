@@ -9,14 +9,14 @@ from typing import Final, Self
 
 import numpy as np
 
-from shiyi.columnar.mapped_file import Mapped, words, write
+from shiyi.columnar.mapped_file import Memmap, words, write
 from shiyi.columnar.strings import Array, Rows, Strings
 from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.linking.normalization import is_cjk, syllables
 from shiyi.model.iris import ID, UMLS
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.sparql.base.writer import applied_through
+from shiyi.sparql.base.writer import last_applied
 from shiyi.sparql.store.port import QuadStore, match_own
 
 FORMAT = "4"
@@ -84,7 +84,7 @@ class LabelIndex:
     ) -> Self:
         """Read the labels of the accepted view, of some concepts or of all."""
         chosen = None if concepts is None else [NamedNode(each) for each in concepts]
-        through, kinds = applied_through(store), _kinds(store, chosen)
+        through, kinds = last_applied(store), _kinds(store, chosen)
         names: dict[str, list[tuple[str, str, str]]] = {iri: [] for iri in kinds}
         for written, role in _NAMED_BY:
             for iri, value in _literals(store, written, chosen):
@@ -102,12 +102,12 @@ class LabelIndex:
             )
             for iri in sorted(iri for iri, own in names.items() if own)
         )
-        return cls._made(rows, release, through)
+        return cls._build(rows, release, through)
 
     @classmethod
     def from_tables(cls, folder: Path, release: str = "tables") -> Self:
         """Read the labels of the concept tables, ``ontology/concepts``, without a store."""
-        return cls._made(
+        return cls._build(
             (
                 (ID + row["id"], row["class"], list(_names(row)), "", row.get("notation", ""))
                 for row in read_rows(folder)
@@ -117,7 +117,7 @@ class LabelIndex:
         )
 
     @classmethod
-    def _made(
+    def _build(
         cls,
         rows: Iterable[tuple[str, str, Sequence[tuple[str, str, str]], str, str]],
         release: str,
@@ -156,7 +156,7 @@ class LabelIndex:
         for name in ("cui", "notation"):
             columns |= _few(name, {i: v for i, c in enumerate(concepts) if (v := getattr(c, name))})
         for name in _MAIN:  # mostly the first preferred label, which is not stated again
-            first = _first_preferred(labels, name)
+            first = _preferred_labels(labels, name)
             columns |= _few(
                 name,
                 {
@@ -175,7 +175,7 @@ class LabelIndex:
 
         Raise :class:`IndexMismatchError` where it is damaged, or was made for another release.
         """
-        mapped = Mapped.open(folder / FILE, format=FORMAT, release=release)
+        mapped = Memmap.open(folder / FILE, format=FORMAT, release=release)
         bounds = mapped["label.bounds"]
         if len(bounds) - 1 != len(mapped["concept.kind"]) or bounds[-1] != len(
             mapped["label.role"]
@@ -205,7 +205,7 @@ _ROLE: Final = 4  # by which the number of a role is multiplied, beside that of 
 _ROLES: Final = (PREFERRED, ALTERNATIVE, LATIN)
 
 
-def _first_preferred(labels: Sequence[Label], language: str) -> dict[int, str]:
+def _preferred_labels(labels: Sequence[Label], language: str) -> dict[int, str]:
     return {
         n.concept: n.text
         for n in reversed(labels)
@@ -219,7 +219,7 @@ def _few(name: str, values: Mapping[int, str]) -> dict[str, Array]:
     return {f"concept.{name}.at": np.array([*values], np.uint32)} | texts
 
 
-def _optional(mapped: Mapped, name: str) -> Callable[[int], str | None]:
+def _optional(mapped: Memmap, name: str) -> Callable[[int], str | None]:
     texts, places = mapped.strings(f"concept.{name}"), mapped[f"concept.{name}.at"].data
 
     def read(place: int) -> str | None:
@@ -230,7 +230,7 @@ def _optional(mapped: Mapped, name: str) -> Callable[[int], str | None]:
 
 
 def _concepts(
-    mapped: Mapped, bounds: Array, labels: Sequence[Label], kinds: Sequence[str]
+    mapped: Memmap, bounds: Array, labels: Sequence[Label], kinds: Sequence[str]
 ) -> Rows[Concept]:
     iri = mapped.strings("concept.iri")
     zh, en, cui, notation = (_optional(mapped, name) for name in (*_MAIN, "cui", "notation"))
@@ -238,7 +238,7 @@ def _concepts(
     def read(at: int) -> Concept:
         own = labels[bounds[at] : bounds[at + 1]]
         main = [
-            found if (found := few(at)) is not None else _first_preferred(own, name).get(at, "")
+            found if (found := few(at)) is not None else _preferred_labels(own, name).get(at, "")
             for few, name in zip((zh, en), _MAIN, strict=True)
         ]
         return Concept(iri[at], kinds[at], main[0], main[1], cui(at) or "", notation(at) or "")
@@ -246,7 +246,7 @@ def _concepts(
     return Rows(read, len(kinds))
 
 
-def _labels(mapped: Mapped, bounds: Array) -> Rows[Label]:
+def _labels(mapped: Memmap, bounds: Array) -> Rows[Label]:
     texts, how = mapped.strings("label.text"), mapped["label.role"].data
     concept = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds)).data
 

@@ -19,21 +19,21 @@ from typing import Final, Self, TextIO
 from typing_extensions import override
 
 from shiyi.artefacts import artefact
-from shiyi.columnar.mapped_file import Mapped, is_of_form, log_rebuild, write
+from shiyi.columnar.mapped_file import Memmap, is_of_form, log_rebuild, write
 from shiyi.errors import IndexMismatchError, MissingExtraError, UsageError
 from shiyi.linking import labels
 from shiyi.linking.candidates import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser, NearNames
 from shiyi.linking.completion import AmendedCompleter, Completer
-from shiyi.linking.dictionary import Dictionary, Hit, Sense, favoured
+from shiyi.linking.dictionary import Dictionary, Hit, Sense, find_favoured_kinds
 from shiyi.linking.disambiguation import STOPS
 from shiyi.linking.embedding import embedder
 from shiyi.linking.embedding import index as approximate
 from shiyi.linking.embedding import index as vectors
 from shiyi.linking.embedding.embedder import Embedder
-from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, Searching
+from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, VectorSearch
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.negation import negated
-from shiyi.linking.normalization import Normalised, fold, is_cjk, language_of, normalise
+from shiyi.linking.negation import find_negated
+from shiyi.linking.normalization import NormalizedText, fold, is_cjk, language_of, normalise
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID
 from shiyi.model.rdf import local_name
@@ -91,10 +91,10 @@ def write_names(index: LabelIndex, folder: Path) -> Path:
     return write(folder / FILE, arrays, format=_FORMAT, release=index.release, makers=_makers())
 
 
-def open_names(folder: Path, index: LabelIndex) -> Mapped | None:
+def open_names(folder: Path, index: LabelIndex) -> Memmap | None:
     """Open what was written for an index; None where there is none, or of other making."""
     try:
-        made = Mapped.open(folder / FILE, format=_FORMAT, release=index.release, makers=_makers())
+        made = Memmap.open(folder / FILE, format=_FORMAT, release=index.release, makers=_makers())
     except IndexMismatchError:
         return None
     return made
@@ -125,9 +125,9 @@ class Linker:
     def __init__(
         self,
         index: LabelIndex,
-        vectors: Searching | None = None,
+        vectors: VectorSearch | None = None,
         settings: LinkingSettings | None = None,
-        made: Mapped | None = None,
+        made: Memmap | None = None,
     ) -> None:
         """Link to the names of ``index``; ``made`` are its forms, where they were written."""
         self.index, self.vectors, self.made = index, vectors, made
@@ -169,7 +169,7 @@ class Linker:
             self._completer = Completer(self.index, self.made)
         return self._completer
 
-    def amended(self, store: QuadStore, concepts: Collection[str]) -> "Linker":
+    def amend(self, store: QuadStore, concepts: Collection[str]) -> "Linker":
         """Return a linker to the names that some concepts have by now in ``store``."""
         if not concepts:
             return self
@@ -188,7 +188,7 @@ class Linker:
         ``guess`` only names are found, no near spelling, sound or meaning.
         """
         folded = normalise(text)
-        found = [each for each in self._names(folded.text) if self._written(each, text, folded)]
+        found = [each for each in self._names(folded.text) if self._is_name(each, text, folded)]
         if guess:
             covered = [(each.hit.start, each.hit.end) for each in found]
             found += self._guesser.guess(folded.text, covered)
@@ -207,7 +207,7 @@ class Linker:
         )
         return [Guess(hit, 1.0, LEXICAL) if wider is None else wider for hit, wider in widened]
 
-    def _written(self, guess: Guess, text: str, folded: Normalised) -> bool:
+    def _is_name(self, guess: Guess, text: str, folded: NormalizedText) -> bool:
         """Return whether a name that is also a small word is written as a name: AS, SAMe, Mg."""
         hit = guess.hit
         if guess.justification != LEXICAL or folded.text[hit.start : hit.end] not in STOPS:
@@ -226,9 +226,9 @@ class Linker:
         """
         k = k or self._settings.candidates
         folded, around = fold(mention), fold(context) or fold(mention)
-        turned = favoured(around)
+        turned = find_favoured_kinds(around)
         best: dict[int, tuple[float, int, str, float]] = {}
-        for place, (sense, score, why) in enumerate(self._ranked(folded, around, 4 * k)):
+        for place, (sense, score, why) in enumerate(self._rank_senses(folded, around, 4 * k)):
             own = self.index.concepts[sense.concept].kind
             key = score + _FITS * (own in turned) + 2 * _FITS * (own == kind)
             if sense.concept not in best or key > best[sense.concept][0]:
@@ -243,17 +243,20 @@ class Linker:
     def corrections(self, mention: str) -> tuple[tuple[Mention, int], ...]:
         """Return what a whole mention was probably meant to be, with the errors in it."""
         whole, best = Hit(0, len(mention), ()), dict[int, int]()
-        for sense, errors in self._guesser.near.mistyped(fold(mention)):
+        for sense, errors in self._guesser.near.match_mistyped(fold(mention)):
             best.setdefault(sense.concept, errors)
         return tuple(
             (self._mention(mention, whole, (concept,), Guess(whole, 0.9, SIMILAR), no=False), n)
             for concept, n in best.items()
         )
 
-    def _ranked(self, folded: str, around: str, k: int) -> list[tuple[Sense, float, str]]:
+    def _rank_senses(self, folded: str, around: str, k: int) -> list[tuple[Sense, float, str]]:
         dictionary, near = self.dictionary, self._guesser.near
         found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, around)]
-        found += [(sense, 0.9, SIMILAR) for sense in (*near.spoken(folded), *near.sounding(folded))]
+        found += [
+            (sense, 0.9, SIMILAR)
+            for sense in (*near.match_pinyin(folded), *near.match_sound(folded))
+        ]
         for form, score in (*near.spelt(folded), *near.similar(folded, k)):
             found += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
         if self.vectors is not None:
@@ -264,7 +267,7 @@ class Linker:
         return found
 
     def _mentions(
-        self, text: str, folded: Normalised, found: Sequence[Guess]
+        self, text: str, folded: NormalizedText, found: Sequence[Guess]
     ) -> tuple[Mention, ...]:
         concepts = self.index.concepts
         spans = [
@@ -276,7 +279,7 @@ class Linker:
             for each in found
         ]
         made = []
-        for each, no in zip(found, negated(folded.text, spans), strict=True):
+        for each, no in zip(found, find_negated(folded.text, spans), strict=True):
             span = Hit(*folded.span(each.hit.start, each.hit.end), ())
             meant = tuple(dict.fromkeys(sense.concept for sense in each.hit.senses))
             made.append(self._mention(text, span, meant, each, no))
@@ -326,8 +329,8 @@ class AmendedLinker(Linker):
         return self._completer
 
     @override
-    def amended(self, store: QuadStore, concepts: Collection[str]) -> Linker:
-        return self._before.amended(store, self._concepts.union(concepts))
+    def amend(self, store: QuadStore, concepts: Collection[str]) -> Linker:
+        return self._before.amend(store, self._concepts.union(concepts))
 
     @override
     def link(
@@ -396,9 +399,9 @@ def write_index(
     LabelIndex.from_store(store, release).save(folder)
     index = LabelIndex.load(folder, release)  # of millions of labels none lies in memory then
     write_names(index, folder)
-    if (chosen := model or embedder.shipped()) is not None:
+    if (chosen := model or embedder.open_shipped()) is not None:
         made = LabelVectors.of(index, chosen)
-        made.save(embedder.place_of(folder, chosen))
+        made.save(embedder.vectors_folder(folder, chosen))
         if len(index.labels) >= approximate.MANY:
             with suppress(MissingExtraError):  # every vector is searched instead
                 ApproximateVectors.of(made).save(folder)
@@ -410,10 +413,10 @@ def _chance(guess: Guess, text: str) -> bool:
     return not guess.hit.senses and guess.justification == LEXICAL and is_cjk(text[guess.hit.start])
 
 
-def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> Searching | None:
+def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> VectorSearch | None:
     if model is None:
         return None
-    shipped, folder = folder, embedder.place_of(folder, model)
+    shipped, folder = folder, embedder.vectors_folder(folder, model)
     if not is_of_form(folder / vectors.FILE, vectors.FORMAT):
         with log_rebuild("the vectors of names"):
             made = LabelVectors.of(index, model)
@@ -454,7 +457,7 @@ def link_passages(
     if processes < 1 or piece < 1:
         raise UsageError("linking passages takes at least one process, and one passage a piece")
     done = out.with_name(out.name + ".done")
-    finished, length = _resumed(done, out)
+    finished, length = _resume_point(done, out)
     linked = finished
     with source.open(encoding="utf-8") as lines, _workers(make, processes) as linking:
         rest = enumerate(islice(lines, finished, None), finished + 1)
@@ -503,7 +506,7 @@ def _workers(
     make: Callable[[], Linker], processes: int
 ) -> Iterator[Callable[[Iterator[Piece]], Iterable[list[str]]]]:
     if processes == 1:
-        linker = _hastened(make)
+        linker = _cache_linker(make)
         yield lambda pieces: (_answers(linker, piece) for piece in pieces)
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
@@ -523,12 +526,12 @@ def _in_order(
 
 def _open(make: Callable[[], Linker]) -> None:
     global _linker
-    _linker = _hastened(make)
+    _linker = _cache_linker(make)
 
 
-def _hastened(make: Callable[[], Linker]) -> Linker:
+def _cache_linker(make: Callable[[], Linker]) -> Linker:
     linker = make()
-    linker.dictionary.hasten()
+    linker.dictionary.build_automaton()
     return linker
 
 
@@ -538,7 +541,7 @@ def _work(piece: Piece) -> list[str]:
     return _answers(_linker, piece)
 
 
-def _resumed(done: Path, out: Path) -> tuple[int, int]:
+def _resume_point(done: Path, out: Path) -> tuple[int, int]:
     """Return how many lines are done and how long the output then was, in bytes."""
     if not done.exists():
         return 0, 0

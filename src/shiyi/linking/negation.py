@@ -12,7 +12,7 @@ _ADVICE = frozenset(
 )
 
 
-def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
+def find_negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
     """Return for each span (start, end, kind) of a folded text whether it is negated.
 
     A negated item negates the rest of its list. "Not eating ginger" is about advice, so a food
@@ -22,7 +22,7 @@ def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
     for place, (start, end, kind) in enumerate(spans):
         before, after = text[max(0, start - 40) : start], text[end : end + 12]
         absent = bool(kind) and (
-            _denied(before.rstrip(), kind)
+            _is_denied(before.rstrip(), kind)
             or bool(_CUES["after-zh"].match(after) or _CUES["after-en"].match(after))
         )
         if not absent and place and found[place - 1]:
@@ -35,7 +35,7 @@ def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
     return found
 
 
-def _denied(before: str, kind: str) -> bool:
+def _is_denied(before: str, kind: str) -> bool:
     if (chinese := _CUES["denied-zh"].search(before)) and not _CUES["asked-zh"].search(before):
         if kind not in _ADVICE:
             return True

@@ -56,7 +56,7 @@ _SPECIAL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Normalised:
+class NormalizedText:
     """A folded text and, for each of its characters, the place it came from.
 
     ``origin`` has one more entry than ``text``, the length of the original; it is ``None``
@@ -75,7 +75,7 @@ class Normalised:
         return self.origin[start], self.origin[end - 1] + 1
 
 
-def normalise(text: str) -> Normalised:
+def normalise(text: str) -> NormalizedText:
     """Fold width, script, case, accents, Greek letters, hyphens and spaces; in linear time.
 
     >>> normalise("Ａloë").text
@@ -83,7 +83,7 @@ def normalise(text: str) -> Normalised:
     """
     quick = text.translate(_table())
     if _SLOW not in quick and "  " not in quick:
-        return Normalised(quick)
+        return NormalizedText(quick)
     return _normalise_slowly(text)
 
 
@@ -149,7 +149,7 @@ def _table() -> _Table:
 
 
 @cache
-def _simplified() -> dict[str, str]:
+def _simplified_characters() -> dict[str, str]:
     """Map each traditional character to its usual simplified one, after OpenCC."""
     from opencc import OpenCC
 
@@ -170,7 +170,7 @@ def _fold_character(character: str) -> str:
     if (special := _SPECIAL.get(character)) is not None:
         return special
     parts = (
-        _SPECIAL.get(part) or _simplified().get(part, part)
+        _SPECIAL.get(part) or _simplified_characters().get(part, part)
         for part in unicodedata.normalize("NFKD", character).casefold()
         if unicodedata.category(part) not in {"Mn", "Me", "Cf"}
     )
@@ -178,7 +178,7 @@ def _fold_character(character: str) -> str:
     return " " if folded.isspace() else folded
 
 
-def _normalise_slowly(text: str) -> Normalised:
+def _normalise_slowly(text: str) -> NormalizedText:
     characters: list[str] = []
     origin: list[int] = []
     for place, character in enumerate(text):
@@ -188,7 +188,7 @@ def _normalise_slowly(text: str) -> Normalised:
             characters.append(folded)
             origin.append(place)
     origin.append(len(text))
-    return Normalised("".join(characters), tuple(origin))
+    return NormalizedText("".join(characters), tuple(origin))
 
 
 _LETTERS = re.compile("[a-z]+")
@@ -213,7 +213,7 @@ def _pinyin_of(word: str) -> list[str]:
     return found
 
 
-def joined(text: str) -> str:
+def join_latin(text: str) -> str:
     """Return folded Latin letters as one word, so that spacing does not matter.
 
     >>> joined("gou qi")
@@ -222,17 +222,17 @@ def joined(text: str) -> str:
     return "".join(_LETTERS.findall(text))
 
 
-def blurred(spoken: tuple[str, ...]) -> tuple[str, ...]:
+def merge_similar_sounds(spoken: tuple[str, ...]) -> tuple[str, ...]:
     """Drop what many speakers do not tell apart: zh/z, ch/c, sh/s, l/n, -ng/-n.
 
     >>> blurred(("shan", "zheng"))
     ('san', 'zen')
     """
-    return tuple(map(_blurred, spoken))
+    return tuple(map(_merge_syllable, spoken))
 
 
 @cache
-def _blurred(syllable: str) -> str:
+def _merge_syllable(syllable: str) -> str:
     return re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", syllable)))
 
 
@@ -270,10 +270,10 @@ class QuestionText:
     def of(cls, raw: str, language: str = "") -> Self:
         """Fold a text; its language is read from the characters where none is given."""
         normalised = normalise(raw)
-        folded, aligned = normalised.text.strip(), _aligned(raw, normalised)
+        folded, aligned = normalised.text.strip(), _align(raw, normalised)
         ends = (m.end() for m in _ENDS.finditer(aligned))
         clauses = tuple(itertools.pairwise([0, *ends, len(aligned)]))
-        return cls(raw, language or language_of(raw), folded, aligned, spaced(folded), clauses)
+        return cls(raw, language or language_of(raw), folded, aligned, space_words(folded), clauses)
 
     def clause_at(self, place: int) -> tuple[int, int]:
         """Return where the clause that holds a place begins and ends.
@@ -289,18 +289,18 @@ class QuestionText:
         >>> QuestionText.of("green tea?").without([(0, 5)]).raw
         '□□□□□ tea?'
         """
-        raw = blanked(self.raw, spans)
+        raw = blank_spans(self.raw, spans)
         return self if raw == self.raw else QuestionText.of(raw, self.language)
 
 
-def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Blank out some spans of a text."""
     for start, end in spans:
         text = text[:start] + _BLANK * (end - start) + text[end:]
     return text
 
 
-def spaced(folded: str) -> str:
+def space_words(folded: str) -> str:
     """Return folded English words between single spaces, with one at either end.
 
     >>> spaced("can i, please?")
@@ -310,7 +310,7 @@ def spaced(folded: str) -> str:
     return f" {' '.join(letters.split())} "
 
 
-def _aligned(text: str, normalised: Normalised) -> str:
+def _align(text: str, normalised: NormalizedText) -> str:
     """Keep the length: a character that folds to none is a space, to several the first of them."""
     if normalised.origin is None:
         return normalised.text

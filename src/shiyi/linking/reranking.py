@@ -17,14 +17,14 @@ _TEXT, _NAME = 4_000, 80  # characters a prompt takes of the text, and of a ment
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class Reranking:
     """The mentions after a model was asked, and what went otherwise than it should."""
 
     mentions: tuple[Mention, ...]
     notices: tuple[str, ...] = ()
 
 
-def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = "") -> Picked:
+def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = "") -> Reranking:
     """Ask ``model`` to choose among the candidates of each mention of ``text`` that is not certain.
 
     Certain is a name that means one thing. Of the others (unknown words, likenesses, names of
@@ -40,18 +40,18 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
     }
     asked = dict(list(offered.items())[:_ASKED])
     if not asked:
-        return Picked(mentions)
+        return Reranking(mentions)
     notices = []
     if len(offered) > _ASKED:
         notices.append(f"{len(offered) - _ASKED} mentions were not put to {model.name}")
     prompt = Prompt.named("choose-concepts").fill(
-        text=_plain(text, _TEXT), mentions=_listed(mentions, asked)
+        text=_plain(text, _TEXT), mentions=_format_list(mentions, asked)
     )
     try:
         picks = _picks(parse_object(model.complete(prompt).text))
     except OutsideError as fault:
         notices.append(f"linked without {model.name}: {fault}")
-        return Picked(mentions, tuple(notices))
+        return Reranking(mentions, tuple(notices))
     made = list(mentions)
     for number, (place, candidates) in enumerate(asked.items(), 1):
         chosen = picks.get(number)
@@ -60,7 +60,7 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
             notices.append(f"{model.name} {why} for {made[place].text!r}: linked without it")
             continue
         made[place] = _as(made[place], candidates, chosen)
-    return Picked(tuple(made), tuple(notices))
+    return Reranking(tuple(made), tuple(notices))
 
 
 def _uncertain(mention: Mention) -> bool:
@@ -74,7 +74,7 @@ def _candidates(
     return tuple(each for each in found if each.score >= least)
 
 
-def _listed(mentions: Sequence[Mention], asked: Mapping[int, Sequence[Mention]]) -> str:
+def _format_list(mentions: Sequence[Mention], asked: Mapping[int, Sequence[Mention]]) -> str:
     lines = []
     for number, (place, candidates) in enumerate(asked.items(), 1):
         named = "; ".join(

@@ -60,7 +60,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Labelled:
     """A concept or property as an answer shows it."""
 
     iri: str
@@ -118,9 +118,9 @@ class Citation:
 
     number: int
     claim: str
-    subject: Named
-    predicate: Named
-    object: Named
+    subject: Labelled
+    predicate: Labelled
+    object: Labelled
     polarity: str
     confidence: float
     status: str

@@ -293,7 +293,7 @@ class Claim:
             raise RangeError(f"{self.object} is not the text of the claim")
 
     @classmethod
-    def stating(
+    def create(
         cls,
         subject: NamedNode,
         predicate: NamedNode,

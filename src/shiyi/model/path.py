@@ -102,7 +102,7 @@ class Path:
 Scorer = Callable[[Path, Mapping[str, float]], float]  # with the importance of each node
 
 
-def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
+def score_paths(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
     """Score every path; best first, ties by their claims."""
     marked = [Path(path.hops, scorer(path, rank)) for path in paths]
     return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))

@@ -110,14 +110,14 @@ def _text(cells: _Cells, cue: str, column: int | None = None) -> str:
     texts = (row if column is None else [row[column]] for row in cells[cue])
     places = (0, 1) if column is None else (column,)
     filled = (
-        _filled(cells, text, place)
+        _expand_references(cells, text, place)
         for row in texts
         for place, text in zip(places, row, strict=True)
     )
     return "|".join(text for text in filled if text)
 
 
-def _filled(cells: _Cells, text: str, column: int) -> str:
+def _expand_references(cells: _Cells, text: str, column: int) -> str:
     """Replace references by what they name, and write out proximity as a pattern."""
 
     def alternatives(reference: re.Match[str]) -> str:

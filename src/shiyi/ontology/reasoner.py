@@ -29,7 +29,7 @@ _MEMORY, _SECONDS = "-Xmx2000M", 300
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Consistency:
     """What HermiT found; ``explanation`` holds the statements of each contradiction, in words."""
 
     consistent: bool
@@ -41,7 +41,7 @@ class Checked:
     explanation: tuple[str, ...] = ()
 
 
-def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Checked:
+def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Consistency:
     """Reason over the vocabulary, the Turtle ``extra`` and statements about individuals.
 
     Consistency is decided over all of them; classes are filled from the module of what their
@@ -50,14 +50,14 @@ def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Checked:
     ``MissingExtraError`` without a Java runtime (extra ``owl``), ``OutsideError`` where it fails.
     """
     turtle = artefact("ontology/shiyi.ttl").read_text(encoding="utf-8") + extra
-    axioms, facts = _parted(turtle)
+    axioms, facts = _split_axioms(turtle)
     facts = sorted({*facts, *_of_individuals(statements)}, key=str)
     individuals = {text(quad.subject) for quad in facts}
     counts = len(individuals), len(facts)
     output = _hermit((*axioms, *facts), "-k")
     if "not satisfiable" in output or "nconsistent" in output:
         listed = tuple(contradictions(turtle, facts))
-        return Checked(False, individuals=counts[0], statements=counts[1], explanation=listed)
+        return Consistency(False, individuals=counts[0], statements=counts[1], explanation=listed)
     used = {text(quad.object) for quad in axioms if quad.predicate.value == f"{_OWL}onProperty"}
     used |= {
         VOCAB + n
@@ -73,7 +73,7 @@ def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Checked:
         for each in {name} & defined:
             members[each].add(individual)
     bottom = " ".join(line for line in _EQUIVALENT.findall(output) if _NOTHING in line)
-    return Checked(
+    return Consistency(
         True,
         tuple(sorted(set(re.findall(r"<([^>]+)>", bottom)) - {_NOTHING})),
         tuple(sorted(p for p in _SUBCLASS.findall(output) if not p[1].startswith(_OWL))),
@@ -82,7 +82,7 @@ def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Checked:
     )
 
 
-def _parted(turtle: str) -> tuple[list[Quad], list[Quad]]:
+def _split_axioms(turtle: str) -> tuple[list[Quad], list[Quad]]:
     """Part a vocabulary in axioms and statements about individuals; labels and notes are left."""
     axioms, facts = list[Quad](), list[Quad]()
     for quad in parse_turtle(turtle):

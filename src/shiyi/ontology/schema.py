@@ -111,7 +111,7 @@ class _Facts:
         found: set[str] = set()
         for term in self.values(subject, predicate):
             union = self.values(str(term), f"{_OWL}unionOf")
-            found.update(_ours(self._items(union[0])) if union else _ours([term]))
+            found.update(_shiyi_terms(self._items(union[0])) if union else _shiyi_terms([term]))
         return frozenset(found)
 
     def _items(self, head: Term) -> list[Term]:
@@ -128,7 +128,7 @@ class _Facts:
         return ""
 
 
-def _ours(terms: Iterable[Term]) -> list[str]:
+def _shiyi_terms(terms: Iterable[Term]) -> list[str]:
     return [local_name(text(term)) for term in terms if text(term).startswith(VOCAB)]
 
 

@@ -66,7 +66,7 @@ def ids_of(terms: Iterable[Term]) -> str:
     return "|".join(sorted(text(each).removeprefix(ID) for each in terms))
 
 
-def assessed(predicate: NamedNode, rating: str) -> tuple[NamedNode, Polarity]:
+def assess_rating(predicate: NamedNode, rating: str) -> tuple[NamedNode, Polarity]:
     """Return the property and the polarity that the rating of an effect decides.
 
     Only what is likely effective or better is asserted; what is ineffective is denied, and

@@ -15,7 +15,7 @@ from shiyi.model.iris import content_hash
 from shiyi.prompts.chat import ChatModel, Completion, Listener
 
 
-class Remembered:
+class ReplyCache:
     """A cache of ``most`` replies by their prompt, in memory; faults are not stored.
 
     >>> class Echo:
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS uses (
 """
 
 
-class Replies:
+class ReplyStore:
     """Accepted replies of one knowledge base, and for which releases of which sources they stand.
 
     Only the prompt's name and hash are stored, not its text, so that no source's words stay here.
@@ -169,7 +169,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Recorder:
+class RecordingModel:
     """A chat model that records each prompt and its reply."""
 
     model: ChatModel
@@ -194,14 +194,14 @@ class Recorder:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class ReplayModel:
     """Replay recorded replies without a model."""
 
     name: str
     exchanges: Mapping[str, Exchange]
 
     @classmethod
-    def from_json(cls, name: str, payload: object) -> "Recorded":
+    def from_json(cls, name: str, payload: object) -> "ReplayModel":
         """Read the exchanges of a trace; complain of what is none."""
         if not isinstance(payload, Sequence) or isinstance(payload, str) or len(payload) > _MOST:
             raise UsageError(f"the trace's exchanges are a list of at most {_MOST}")

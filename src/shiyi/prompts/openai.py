@@ -61,7 +61,7 @@ class OpenAIChatModel:
         """
         began, ended = time.monotonic(), "fault"
         try:
-            reply = self._adapted(prompt, form, listener)
+            reply = self._ask_adapted(prompt, form, listener)
             ended = "answered"
         except OutsideError as fault:
             ended = type(fault).__name__
@@ -77,7 +77,7 @@ class OpenAIChatModel:
             MODEL_COST.labels(kind).inc(tokens * price / 1_000_000)
         return reply
 
-    def _adapted(
+    def _ask_adapted(
         self, prompt: str, form: type[BaseModel] | None, listener: Listener | None
     ) -> Completion:
         """Ask, and again without what the endpoint refuses to take."""
@@ -90,7 +90,7 @@ class OpenAIChatModel:
                 return completion
             # the message of any of these may echo the key: only its kind is passed on
             except APIStatusError as fault:
-                learned = _learned(fault, quirks, is_streamed=listener is not None)
+                learned = _learn_quirk(fault, quirks, is_streamed=listener is not None)
                 if learned is None:
                     raise self._status_error(fault) from None
                 quirks = learned
@@ -121,7 +121,7 @@ class OpenAIChatModel:
             reply = create(**request)
             choice = reply.choices[0]
             text, refusal = choice.message.content, choice.message.refusal
-            completion = self._checked(text, refusal, choice.finish_reason, reply.usage)
+            completion = self._check_reply(text, refusal, choice.finish_reason, reply.usage)
             if listener is not None:
                 listener(completion.text)
             return completion, quirks
@@ -139,14 +139,14 @@ class OpenAIChatModel:
             return self._ask(prompt, form, listener, quirks | {"no_stream"})
         if reason is None:
             raise ReplyError(f"{self.name} broke off in the middle of its reply")
-        return self._checked(text, refusal, reason, usage), quirks
+        return self._check_reply(text, refusal, reason, usage), quirks
 
     def open_client(self) -> "OpenAI":
         """Return the client, which is shared by all threads."""
         if self._client is None:
             from openai import DefaultHttpxClient, OpenAI
 
-            transport = _Bounded(self.settings.max_reply_bytes, self.settings.timeout)
+            transport = _BoundedTransport(self.settings.max_reply_bytes, self.settings.timeout)
             self._client = OpenAI(
                 api_key=self.key or "none",
                 base_url=self.base_url,
@@ -162,7 +162,7 @@ class OpenAIChatModel:
         secrets = (self.key, *self.headers.values())
         return any(len(each) > 7 and each in text for each in secrets)
 
-    def _checked(self, text: object, refusal: object, reason: object, usage: Any) -> Completion:
+    def _check_reply(self, text: object, refusal: object, reason: object, usage: Any) -> Completion:
         if refusal or reason == "content_filter":
             raise OutsideError(f"{self.name} gave an empty answer or refused")
         if not isinstance(text, str) or not text:
@@ -201,7 +201,7 @@ def _request(
     return request
 
 
-def _learned(fault: "APIStatusError", quirks: Quirks, *, is_streamed: bool) -> Quirks | None:
+def _learn_quirk(fault: "APIStatusError", quirks: Quirks, *, is_streamed: bool) -> Quirks | None:
     """Return the quirks after a refusal: the one that it names, else the next; None after all."""
     left = [name for name in QUIRKS if name not in quirks and (is_streamed or name != "no_stream")]
     if fault.status_code not in _REFUSED or not left:
@@ -211,7 +211,7 @@ def _learned(fault: "APIStatusError", quirks: Quirks, *, is_streamed: bool) -> Q
     return quirks | {next(named, left[0])}
 
 
-class _Bounded(httpx2.HTTPTransport):
+class _BoundedTransport(httpx2.HTTPTransport):
     """A transport that reads a reply up to a size and a moment, and none that is compressed."""
 
     def __init__(self, most: int, seconds: float) -> None:
@@ -259,7 +259,7 @@ def _seconds(header: str | None) -> float:
         return 0.0
 
 
-def model_from(
+def open_model(
     settings: ModelSettings, env: Mapping[str, str], task: str = "answer"
 ) -> OpenAIChatModel | None:
     """Return the model of a task, ``answer`` or ``extract``; None where the settings name none.

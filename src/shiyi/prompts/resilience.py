@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from shiyi.errors import BusyError, OutsideError, ReplyError
 from shiyi.metrics import MODEL_CALLS
-from shiyi.prompts.caching import Replies
+from shiyi.prompts.caching import ReplyStore
 from shiyi.prompts.chat import ChatModel, Completion, Form, Listener, parse_form
-from shiyi.prompts.openai import model_from
+from shiyi.prompts.openai import open_model
 from shiyi.prompts.templates import Prompt
 from shiyi.settings import ModelSettings
 
@@ -28,7 +28,7 @@ PATIENCE: Final = 2.5  # seconds for one that has not answered lately (Shiyi's)
 
 
 @dataclass(slots=True)
-class Breaker:
+class CircuitBreaker:
     """A deadline of ``timeout`` seconds, at most ``places`` calls at a time, a circuit breaker.
 
     After failed calls in a row that took ``wasted`` seconds, or after ``failures`` of them, callers
@@ -130,10 +130,10 @@ class Breaker:
         )
 
 
-def answering_model(settings: ModelSettings, env: Mapping[str, str]) -> Breaker | None:
+def open_breaker(settings: ModelSettings, env: Mapping[str, str]) -> CircuitBreaker | None:
     """Return the model that answers, with its deadline; None where the settings name none."""
-    model = model_from(settings, env)
-    return Breaker(model, settings.timeout) if model else None
+    model = open_model(settings, env)
+    return CircuitBreaker(model, settings.timeout) if model else None
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class Usage:
         return sum(parts) / 1_000_000
 
 
-class Asker:
+class Retrier:
     """One model with retries; safe to share between threads.
 
     A reply is stored only if it has the form that was asked for. After ``models.breaker`` faults of
@@ -166,13 +166,13 @@ class Asker:
     def __init__(
         self,
         model: ChatModel,
-        replies: Replies,
+        replies: ReplyStore,
         settings: ModelSettings,
         release: str,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.release, self.usage = release, Usage()
-        self.model = Breaker(
+        self.model = CircuitBreaker(
             model,
             settings.timeout,
             settings.concurrency,

@@ -60,7 +60,7 @@ def split_prompt(text: str) -> tuple[str, str]:
     return (instructions, data) if found else ("", text)
 
 
-def plain(text: str, most: int | None = None) -> str:
+def sanitize_text(text: str, most: int | None = None) -> str:
     r"""Return words of others on one line and without brackets that could end their place.
 
     >>> plain("goji</claims>\n## Reply")

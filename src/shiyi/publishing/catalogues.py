@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shiyi.publishing.files import Files
-from shiyi.publishing.metadata import TITLE, Cited
+from shiyi.publishing.files import ReleaseFiles
+from shiyi.publishing.metadata import TITLE, ReleaseCitation
 from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY, Distribution
 
 _NUMBERS: Final = frozenset({"confidence", "confidence:float", "has_confidence_score"})
@@ -29,7 +29,7 @@ _CONTEXT: Final[Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TableListing:
     """A table among the files of a release, and its columns."""
 
     name: str
@@ -51,7 +51,7 @@ class Listed:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower().partition(".")[0]).strip("-")
 
 
-def describe_tables(about: Cited, files: Files) -> None:
+def describe_tables(about: ReleaseCitation, files: ReleaseFiles) -> None:
     """Write the three descriptions of the tables that ``files`` lists."""
     tables = list(_tables(files))
     files.write("datapackage.json", "Data Package of the tables", _json(_package(about, tables)))
@@ -63,13 +63,13 @@ def describe_tables(about: Cited, files: Files) -> None:
     )
 
 
-def _tables(files: Files) -> Iterator[Listed]:
+def _tables(files: ReleaseFiles) -> Iterator[TableListing]:
     for name, each in sorted(files.listed.items()):
         if name.removesuffix(".gz").endswith((".csv", ".tsv")):
-            yield Listed(name, each, _header(files, name))
+            yield TableListing(name, each, _header(files, name))
 
 
-def _header(files: Files, name: str) -> tuple[str, ...]:
+def _header(files: ReleaseFiles, name: str) -> tuple[str, ...]:
     """Return the first row that is no comment."""
     path = files.folder / name
     with gzip.open(path) if name.endswith(".gz") else path.open("rb") as file:
@@ -77,7 +77,7 @@ def _header(files: Files, name: str) -> tuple[str, ...]:
         return tuple(next(csv.reader(lines, delimiter="\t" if ".tsv" in name else ",")))
 
 
-def _package(about: Cited, tables: list[Listed]) -> dict[str, Any]:
+def _package(about: ReleaseCitation, tables: list[TableListing]) -> dict[str, Any]:
     return {
         "name": "shiyi",
         "id": about.iri,
@@ -92,7 +92,7 @@ def _package(about: Cited, tables: list[Listed]) -> dict[str, Any]:
     }
 
 
-def _resource(table: Listed) -> dict[str, Any]:
+def _resource(table: TableListing) -> dict[str, Any]:
     fields = [
         {"name": name, "type": "number" if name in _NUMBERS else "string"} for name in table.columns
     ]
@@ -112,7 +112,7 @@ def _resource(table: Listed) -> dict[str, Any]:
     return made
 
 
-def _csvw(about: Cited, tables: list[Listed]) -> dict[str, Any]:
+def _csvw(about: ReleaseCitation, tables: list[TableListing]) -> dict[str, Any]:
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "dc:title": TITLE,
@@ -135,7 +135,9 @@ def _csvw(about: Cited, tables: list[Listed]) -> dict[str, Any]:
     }
 
 
-def _croissant(about: Cited, files: Files, tables: list[Listed]) -> dict[str, Any]:
+def _croissant(
+    about: ReleaseCitation, files: ReleaseFiles, tables: list[TableListing]
+) -> dict[str, Any]:
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -167,7 +169,7 @@ def _croissant(about: Cited, files: Files, tables: list[Listed]) -> dict[str, An
     }
 
 
-def _records(table: Listed) -> dict[str, Any]:
+def _records(table: TableListing) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": table.slug,

@@ -32,15 +32,15 @@ from shiyi.model.rdf import (
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.terms import DCTERMS, PREFIXES, PROV, RDF, RDFS, SHIYI
 from shiyi.publishing.nquads import (
-    allowed_lines,
-    by_graph,
-    in_default_graph,
+    default_graph_lines,
+    group_by_graph,
     lowered_lines,
+    published_lines,
     split_line,
 )
 from shiyi.publishing.tables import Table
 from shiyi.sparql.store.port import QuadStore
-from shiyi.sparql.store.visibility import withheld
+from shiyi.sparql.store.visibility import find_restricted
 
 _PREFIXES: Final = ("id", "shiyi", "skos", "prov", "dcterms", "rdfs", "rdf", "owl", "umls")
 _DEFAULT: Final = DefaultGraph()
@@ -182,7 +182,7 @@ def write_dump(
     with graphs. N-Quads are canonical, so that the same base gives the same bytes.
     """
     check(name, profile)
-    write_lines(allowed_lines(store, withheld(store, licence)), file, name, profile)
+    write_lines(published_lines(store, find_restricted(store, licence)), file, name, profile)
 
 
 def check(name: str, profile: str) -> None:
@@ -203,7 +203,7 @@ def write_lines(
     Nanopublications state the ``day`` of the release, or today.
     """
     if name in _ONE_GRAPH or profile in {*_NEEDS_GRAPHS, "skos"}:
-        lines = in_default_graph(lines)
+        lines = default_graph_lines(lines)
     if profile == "rdf11" or name in {"jsonld", "rdfxml"}:
         lines = lowered_lines(lines)
     if profile == "skos":
@@ -219,7 +219,7 @@ def write_lines(
     elif name == "jsonld":
         write_json_ld(parse_n_quads_lines(lines), file)
     elif name == "trig":
-        write_rdf(parse_n_quads_lines(by_graph(lines)), name, file, PREFIXES)
+        write_rdf(parse_n_quads_lines(group_by_graph(lines)), name, file, PREFIXES)
     else:
         write_rdf(_triples(parse_n_quads_lines(lines)), name, file, PREFIXES)
 

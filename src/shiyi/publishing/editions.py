@@ -23,9 +23,9 @@ from shiyi.model.rdf import (
     text,
 )
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.publishing.nquads import allowed_lines, in_default_graph
+from shiyi.publishing.nquads import default_graph_lines, published_lines
 from shiyi.sparql.store.port import QuadStore
-from shiyi.sparql.store.visibility import withheld
+from shiyi.sparql.store.visibility import find_restricted
 
 CLAIMS: Final = "claims.csv.gz"
 MAPPINGS: Final = "mappings.sssom.tsv"
@@ -84,7 +84,7 @@ class Edition:
     def of_store(cls, store: QuadStore, release: str, version: str = "") -> Self:
         """Read the publishable part of a base."""
         return cls.of_lines(
-            list(in_default_graph(allowed_lines(store, withheld(store)))),
+            list(default_graph_lines(published_lines(store, find_restricted(store)))),
             mapping_rows(store),
             release,
             version,
@@ -108,13 +108,13 @@ class Edition:
         except (OSError, ValueError) as fault:
             raise UsageError(f"{folder} holds no whole release: {fault}") from fault
         claims = {row["claim"]: ReleasedClaim(**row) for row in csv.DictReader(io.StringIO(table))}
-        cells = [_renamed(row).split("\t") for row in rows if not row.startswith("#")][1:]
+        cells = [_rename_prefix(row).split("\t") for row in rows if not row.startswith("#")][1:]
         mappings = frozenset((cell[0], cell[2], cell[3]) for cell in cells)
         labels = {cell[0]: cell[1] for cell in cells}
         return cls(record["version"], record["release"], claims, mappings, labels)
 
 
-def _renamed(row: str) -> str:
+def _rename_prefix(row: str) -> str:
     """Return a mapping with the prefix of today; earlier releases name concepts ``shiyi:``.
 
     >>> _renamed("shiyi:substance-goji"), _renamed("shiyi.id:substance-goji")
@@ -197,7 +197,7 @@ def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
     return (*parts, (0, 0))
 
 
-def editions_in(folder: Path) -> list[Path]:
+def list_editions(folder: Path) -> list[Path]:
     """List the whole releases in a folder, the newest version first."""
     results = [
         path.parent for path in folder.glob(f"*/{RECORD}") if not path.parent.name.startswith(".")
@@ -225,7 +225,7 @@ class Comparison:
         return any(self.counts().values())
 
     @property
-    def remapped(self) -> tuple[str, ...]:
+    def remapped_concepts(self) -> tuple[str, ...]:
         """List the concepts with changed mappings."""
         return tuple(sorted({each[0] for each in (*self.mapped, *self.unmapped)}))
 
@@ -237,14 +237,14 @@ class Comparison:
             "re_rated": len(self.rerated),
             "status_changed": len(self.restated),
             "evidence_changed": len(self.resupported),
-            "re_mapped": len(self.remapped),
+            "re_mapped": len(self.remapped_concepts),
         }
 
     def to_json(self) -> dict[str, Any]:
         """Return everything for programs."""
         return {
-            "old": _named(self.old),
-            "new": _named(self.new),
+            "old": _edition_record(self.old),
+            "new": _edition_record(self.new),
             "counts": self.counts(),
             "added": [_claim(each) for each in self.added],
             "removed": [_claim(each) for each in self.removed],
@@ -255,7 +255,7 @@ class Comparison:
                 _claim(new) | {"old_status": old.status} for old, new in self.restated
             ],
             "evidence_changed": [
-                _claim(new) | _moved(old.evidence.split(), new.evidence.split())
+                _claim(new) | _changed_mappings(old.evidence.split(), new.evidence.split())
                 for old, new in self.resupported
             ],
             "re_mapped": [
@@ -264,7 +264,7 @@ class Comparison:
                     "added": _of(concept, self.mapped),
                     "removed": _of(concept, self.unmapped),
                 }
-                for concept in self.remapped
+                for concept in self.remapped_concepts
             ],
         }
 
@@ -307,7 +307,7 @@ def compare(old: Edition, new: Edition) -> Comparison:
     )
 
 
-def _named(edition: Edition) -> dict[str, Any]:
+def _edition_record(edition: Edition) -> dict[str, Any]:
     return {
         "version": edition.version,
         "release": edition.release,
@@ -331,7 +331,7 @@ def _claim(each: ReleasedClaim) -> dict[str, Any]:
     }
 
 
-def _moved(old: list[str], new: list[str]) -> dict[str, list[str]]:
+def _changed_mappings(old: list[str], new: list[str]) -> dict[str, list[str]]:
     return {
         "evidence_added": sorted(set(new) - set(old)),
         "evidence_removed": sorted(set(old) - set(new)),

@@ -6,13 +6,13 @@ from typing import Any
 from shiyi.model.claim import CEILING
 from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
-from shiyi.reasoning.confidence.reviews import Review, agreement, reviews_of
+from shiyi.reasoning.confidence.reviews import Review, agreement, list_reviews
 from shiyi.sparql.store.port import QuadStore
 
 _DEPTH = 6  # premises of premises; deeper derivations do not occur
 
 
-def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | None:
+def explain_claim(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | None:
     """Return a claim with evidence, arithmetic and premises as plain values; None if unknown."""
     node = NamedNode(claim)
     triple = next(
@@ -24,9 +24,9 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
     premises = [
         words
         for each in _values(store, node, PROV.wasDerivedFrom)
-        if depth < _DEPTH and (words := explain(store, text(each), depth + 1))
+        if depth < _DEPTH and (words := explain_claim(store, text(each), depth + 1))
     ]
-    reviews = reviews_of(store, claim)
+    reviews = list_reviews(store, claim)
     return {
         "claim": claim,
         "subject": _label(store, triple.subject),
@@ -35,7 +35,7 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
         "status": local_name(text(_value(store, node, SHIYI.status))),
         "polarity": local_name(text(_value(store, node, SHIYI.polarity))),
         "confidence": float(text(_value(store, node, SHIYI.confidence)) or 0),
-        "why": _why(evidence, bool(premises)) + _moved(reviews),
+        "why": _confidence_arithmetic(evidence, bool(premises)) + _review_arithmetic(reviews),
         "evidence": evidence,
         "reviews": [{"who": e.reviewer, "agreement": e.agreement} for e in reviews],
         "rule": local_name(text(_value(store, node, SHIYI.derivedBy))),
@@ -70,7 +70,7 @@ def _parts(store: QuadStore, node: NamedNode) -> dict[str, float]:
     return {name: float(text(value)) for name, value in results.items() if value is not None}
 
 
-def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
+def _confidence_arithmetic(evidence: list[dict[str, Any]], derived: bool) -> str:
     if derived:
         return "the smallest confidence among its premises"
     if not evidence:
@@ -84,7 +84,7 @@ def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
     return f"1 − {factors}, one vote an independent source, at most {CEILING}"
 
 
-def _moved(reviews: Sequence[Review]) -> str:
+def _review_arithmetic(reviews: Sequence[Review]) -> str:
     if not reviews:
         return ""
     mean = agreement(reviews)

@@ -29,7 +29,7 @@ def media_type(name: str) -> str:
 
 
 @dataclass(slots=True)
-class Files:
+class ReleaseFiles:
     """The files written into ``folder`` so far; ``url`` is the folder's published address."""
 
     folder: Path

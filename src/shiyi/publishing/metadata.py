@@ -10,7 +10,7 @@ from shiyi.errors import UsageError
 from shiyi.model.rdf import Literal, NamedNode, Term, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
 from shiyi.publishing.editions import Comparison
-from shiyi.publishing.files import Files
+from shiyi.publishing.files import ReleaseFiles
 from shiyi.publishing.tables import Table
 from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY, Distribution
 from shiyi.sparql.store.port import QuadStore
@@ -21,7 +21,7 @@ TITLE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class ReleaseCitation:
     """The citation of a release; ``iri`` is its canonical name."""
 
     version: str
@@ -34,7 +34,7 @@ class Cited:
     previous: str = ""
 
 
-def citation(about: Cited) -> str:
+def citation(about: ReleaseCitation) -> str:
     """Write CITATION.cff 1.2."""
     return (
         "cff-version: 1.2.0\nmessage: If you use this release, please cite it as below.\n"
@@ -47,7 +47,7 @@ def citation(about: Cited) -> str:
     )
 
 
-def datacite(about: Cited, files: Sequence[Distribution]) -> str:
+def datacite(about: ReleaseCitation, files: Sequence[Distribution]) -> str:
     """Write the DataCite 4 metadata that a repository asks for when it mints a DOI."""
     related = (
         [
@@ -92,7 +92,7 @@ def datacite(about: Cited, files: Sequence[Distribution]) -> str:
     )
 
 
-def ro_crate(about: Cited, files: Sequence[Distribution], names: Sequence[str]) -> str:
+def ro_crate(about: ReleaseCitation, files: Sequence[Distribution], names: Sequence[str]) -> str:
     """Write the metadata file of an RO-Crate 1.2; ``names`` are the files' names in order."""
     entities: list[dict[str, Any]] = [
         {
@@ -133,7 +133,7 @@ def ro_crate(about: Cited, files: Sequence[Distribution], names: Sequence[str]) 
     return _json({"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": entities})
 
 
-def changelog(about: Cited, changes: Comparison | None, earlier: str) -> str:
+def changelog(about: ReleaseCitation, changes: Comparison | None, earlier: str) -> str:
     """Write what changed, the newest version first; ``earlier`` is the last release's changelog."""
     head = "# Changelog of releases\n"
     if changes is None:
@@ -160,7 +160,7 @@ def changelog(about: Cited, changes: Comparison | None, earlier: str) -> str:
 _SHOWN: Final = 50  # changes listed in the changelog; changes.json has all
 
 
-def readme(about: Cited, files: Sequence[Distribution], names: Sequence[str]) -> str:
+def readme(about: ReleaseCitation, files: Sequence[Distribution], names: Sequence[str]) -> str:
     """Write the README of the release, in Chinese and English."""
     rows = "\n".join(
         f"| `{name}` | {each.title} | {each.bytes:,} |"
@@ -189,7 +189,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
-def evaluation_files(paths: Sequence[Path], release: str, files: Files) -> None:
+def evaluation_files(paths: Sequence[Path], release: str, files: ReleaseFiles) -> None:
     """Add evaluation results to the release: JSON lines become one table, pages stay as they are.
 
     Raises :class:`UsageError` for a file that is neither. A figure that was measured on another

@@ -19,12 +19,12 @@ from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.port import QuadStore
-from shiyi.sparql.store.visibility import PRIVATE, Withheld
+from shiyi.sparql.store.visibility import PRIVATE, RestrictedContent
 
 _RUN: Final = 1_000_000  # lines sorted at once; some two hundred megabytes
 
 
-def sorted_once(blocks: Iterable[list[bytes]], run: int = _RUN) -> Iterator[bytes]:
+def sort_unique(blocks: Iterable[list[bytes]], run: int = _RUN) -> Iterator[bytes]:
     r"""Yield the lines of all blocks in the order of their bytes, each once.
 
     Memory stays bounded by ``run`` lines; the rest is in temporary files. No line may have a line
@@ -62,13 +62,13 @@ _LINE: Final = re.compile(
 _BOOKKEEPING: Final = str(SHIYI.appliedThrough).encode()
 
 
-def allowed_lines(store: QuadStore, hidden: Withheld) -> Iterator[bytes]:
+def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[bytes]:
     """Yield the lines of RDF 1.2 that may leave, sorted as RDFC-1.0 sorts, each once."""
     named: list[bytes] = []
 
     def allowed() -> Iterator[list[bytes]]:
         gate = _Gate(hidden)
-        for block in _stored(store):
+        for block in _stored_lines(store):
             lines = block.splitlines()
             if gate.watches(block):
                 lines = [line for line in lines if not gate.hides(line)]
@@ -79,7 +79,7 @@ def allowed_lines(store: QuadStore, hidden: Withheld) -> Iterator[bytes]:
             yield lines
         yield list(dict.fromkeys(canonical_blank_nodes(named)))
 
-    return sorted_once(allowed())
+    return sort_unique(allowed())
 
 
 def lowered_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -130,12 +130,12 @@ def graph_of(line: bytes) -> bytes:
     return split_line(line)[3]
 
 
-def in_default_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
+def default_graph_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Keep the accepted view."""
     return (line for line in lines if not graph_of(line))
 
 
-def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
+def group_by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Assemble the default graph first and every named graph, for TriG."""
     behind: dict[bytes, list[bytes]] = {}
     for line in lines:
@@ -148,17 +148,17 @@ def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield from result
 
 
-def _stored(store: QuadStore) -> Iterator[bytes]:
+def _stored_lines(store: QuadStore) -> Iterator[bytes]:
     """Yield every quad as a line, in the store's own order, very many lines at once."""
     if isinstance(store, OxigraphStore):
-        yield from _piped(store)
+        yield from _pipe_dump(store)
         return
     quads = iter(store.match())
     while batch := list(islice(quads, _BATCH)):
         yield serialize(batch, "nq", {})
 
 
-def _piped(store: OxigraphStore) -> Iterator[bytes]:
+def _pipe_dump(store: OxigraphStore) -> Iterator[bytes]:
     """Yield the dump of a store through a pipe, which takes no room on the disk."""
     reading, writing = os.pipe()
     faults: list[KnowledgeBaseError] = []
@@ -208,7 +208,7 @@ def _without_terms(line: bytes) -> Iterator[bytes]:
 class _Gate:
     """Finds the lines that are not published."""
 
-    def __init__(self, hidden: Withheld) -> None:
+    def __init__(self, hidden: RestrictedContent) -> None:
         self._nodes = {f"<{each}>".encode() for each in hidden.nodes}
         self._asserted: dict[bytes, list[bytes]] = {}
         for subject, predicate, value in hidden.triples:

@@ -36,17 +36,17 @@ from shiyi.publishing.editions import (
     Edition,
     claims_table,
     compare,
-    editions_in,
+    list_editions,
     mapping_rows,
     version_key,
 )
-from shiyi.publishing.files import SUMS, Files
+from shiyi.publishing.files import SUMS, ReleaseFiles
 from shiyi.publishing.metadata import evaluation_files, source_table
-from shiyi.publishing.nquads import allowed_lines, in_default_graph, lowered_lines, split_line
+from shiyi.publishing.nquads import default_graph_lines, lowered_lines, published_lines, split_line
 from shiyi.publishing.vocabulary import definitions, linkml_schema, vocabulary_quads
 from shiyi.publishing.void import (
     Counts,
-    Described,
+    DatasetDescription,
     coverage,
     disagreements,
     evidence,
@@ -56,7 +56,7 @@ from shiyi.publishing.void import (
 from shiyi.shapes.partitioning import validate_parts
 from shiyi.shapes.validation import Result, shapes_graph
 from shiyi.sparql.store.port import QuadStore
-from shiyi.sparql.store.visibility import withheld
+from shiyi.sparql.store.visibility import find_restricted
 
 _SH = PREFIXES["sh"]
 
@@ -167,7 +167,7 @@ def publish(
     home.mkdir(parents=True, exist_ok=True)
     target = home / order.version
     earlier = [
-        each for each in editions_in(home) if version_key(each.name) < version_key(order.version)
+        each for each in list_editions(home) if version_key(each.name) < version_key(order.version)
     ]
     with tempfile.TemporaryDirectory(prefix=BEGUN, dir=home) as created:
         folder = Path(created) / order.version
@@ -192,27 +192,27 @@ def publish(
 def _fill(
     store: QuadStore, folder: Path, order: ReleaseRequest, previous: Path | None, step: Step
 ) -> PublishedRelease:
-    files = Files(folder, f"{order.base}releases/{order.version}/")
+    files = ReleaseFiles(folder, f"{order.base}releases/{order.version}/")
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
         step("gathering what may leave")
         lines = _Lines(Path(aside) / "all.nq")
-        lines.keep(allowed_lines(store, withheld(store)))
+        lines.keep(published_lines(store, find_restricted(store)))
         digest, canonical = _dumps(lines, files, step, order.issued)
         step("tables")
         _tables(store, files, order.version)
         edition = Edition.of_lines(
-            in_default_graph(lines), mapping_rows(store), order.release, order.version
+            default_graph_lines(lines), mapping_rows(store), order.release, order.version
         )
         files.write(
             CLAIMS, "every accepted claim, one row each", claims_table(edition.claims.values())
         )
-        changes = _compared(edition, previous, files, order, step)
+        changes = _compare_previous(edition, previous, files, order, step)
         step("validating with SHACL")
-        conforms = _validated(lines, files, order)
+        conforms = _validate_files(lines, files, order)
         counts, subsets = _counts(lines)
     stored = _statistics(store, files, counts)
     evaluation_files(order.evaluations, order.release, files)
-    about = metadata.Cited(
+    about = metadata.ReleaseCitation(
         order.version,
         order.issued,
         order.iri,
@@ -222,7 +222,7 @@ def _fill(
         counts.classes[SHIYI.Evidence.value],
         _iri_of(previous, order),
     )
-    _described(files, order, about, counts, subsets, changes, previous)
+    _write_description(files, order, about, counts, subsets, changes, previous)
     record = {
         "version": order.version,
         "issued": order.issued,
@@ -257,23 +257,23 @@ class _Lines:
                 yield line.rstrip(b"\n")
 
 
-def _dumps(lines: _Lines, files: Files, step: Step, day: str) -> tuple[str, str]:
+def _dumps(lines: _Lines, files: ReleaseFiles, step: Step, day: str) -> tuple[str, str]:
     """Write every RDF form; return the hashes of the two canonical ones, before they are packed."""
     step("rdf12/shiyi.nq.gz")
     whole, canonical = hashlib.sha256(), hashlib.sha256()
     title = "everything, RDF 1.2 N-Quads, sorted"
-    files.stream("rdf12/shiyi.nq.gz", title, _hashing(lines, whole.update))
+    files.stream("rdf12/shiyi.nq.gz", title, _hash_writer(lines, whole.update))
     step("shiyi.nq.gz")
     title = "everything as RDF 1.1 in canonical form (RDFC-1.0)"
     lower = lowered_lines(lines)
-    files.stream("shiyi.nq.gz", title, _hashing(lower, canonical.update))
+    files.stream("shiyi.nq.gz", title, _hash_writer(lower, canonical.update))
     for name, form, profile, title in _DUMPS:
         step(name)
-        files.stream(name, title, _writing(lines, form, profile, day))
+        files.stream(name, title, _rdf_writer(lines, form, profile, day))
     return f"sha256:{whole.hexdigest()}", f"sha256:{canonical.hexdigest()}"
 
 
-def _hashing(
+def _hash_writer(
     lines: Iterable[bytes], update: Callable[[bytes], None]
 ) -> Callable[[IO[bytes]], None]:
     def write(file: IO[bytes]) -> None:
@@ -285,13 +285,13 @@ def _hashing(
     return write
 
 
-def _writing(
+def _rdf_writer(
     lines: Iterable[bytes], form: str, profile: str, day: str
 ) -> Callable[[IO[bytes]], None]:
     return lambda file: write_lines(lines, file, form, profile, day)
 
 
-def _tables(store: QuadStore, files: Files, version: str) -> None:
+def _tables(store: QuadStore, files: ReleaseFiles, version: str) -> None:
     for kind, created in (
         ("csv", tables.csv_tables),
         ("neo4j", tables.neo4j_tables),
@@ -311,8 +311,8 @@ def _tables(store: QuadStore, files: Files, version: str) -> None:
     files.write("vocabulary.linkml.yaml", "the vocabulary as a LinkML schema", schema)
 
 
-def _compared(
-    edition: Edition, previous: Path | None, files: Files, order: ReleaseRequest, step: Step
+def _compare_previous(
+    edition: Edition, previous: Path | None, files: ReleaseFiles, order: ReleaseRequest, step: Step
 ) -> Comparison | None:
     if previous is None:
         return None
@@ -326,11 +326,11 @@ def _compared(
     return changes
 
 
-def _validated(lines: Iterable[bytes], files: Files, order: ReleaseRequest) -> bool:
+def _validate_files(lines: Iterable[bytes], files: ReleaseFiles, order: ReleaseRequest) -> bool:
     results = validate_parts(
-        lambda: parse_n_quads_lines(in_default_graph(lines)),
+        lambda: parse_n_quads_lines(default_graph_lines(lines)),
         # claims may conflict with candidates, which have their class in another graph
-        parse_n_quads_lines(line for line in lines if _tells_class(line)),
+        parse_n_quads_lines(line for line in lines if _states_class(line)),
         shapes_graph(),
     )
     name = "shacl-report.ttl"
@@ -342,17 +342,17 @@ def _validated(lines: Iterable[bytes], files: Files, order: ReleaseRequest) -> b
     return not any(each.severity == "Violation" for each in results)
 
 
-def _tells_class(line: bytes) -> bool:
+def _states_class(line: bytes) -> bool:
     return line.split(b" ", 2)[1] in _CLASSES
 
 
 def _counts(lines: Iterable[bytes]) -> tuple[Counts, Mapping[str, int]]:
     subsets = Counter(split_line(line)[3].decode()[1:-1] for line in lines)
     del subsets[""]
-    return Counts.of(parse_n_quads_lines(in_default_graph(lines))), subsets
+    return Counts.of(parse_n_quads_lines(default_graph_lines(lines))), subsets
 
 
-def _statistics(store: QuadStore, files: Files, counts: Counts) -> dict[str, int]:
+def _statistics(store: QuadStore, files: ReleaseFiles, counts: Counts) -> dict[str, int]:
     stored = {
         "triples": counts.triples,
         "claims": counts.classes[SHIYI.Claim.value],
@@ -367,10 +367,10 @@ def _statistics(store: QuadStore, files: Files, counts: Counts) -> dict[str, int
     return stored
 
 
-def _described(
-    files: Files,
+def _write_description(
+    files: ReleaseFiles,
     order: ReleaseRequest,
-    about: metadata.Cited,
+    about: metadata.ReleaseCitation,
     counts: Counts,
     subsets: Mapping[str, int],
     changes: Comparison | None,
@@ -388,7 +388,7 @@ def _described(
     describe_tables(about, files)
     listed = tuple(each for _, each in sorted(files.listed.items()))
     names = tuple(sorted(files.listed))
-    described = Described(
+    described = DatasetDescription(
         order.iri,
         about.canonical,
         f"{order.base}id/",

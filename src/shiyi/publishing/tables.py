@@ -13,7 +13,7 @@ from shiyi.model.rdf import DefaultGraph, Literal, Term, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.port import QuadStore
-from shiyi.sparql.store.visibility import withheld
+from shiyi.sparql.store.visibility import find_restricted
 
 # a broader term is still true of what it is stated of; a related one need not be
 _MATCHES = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch")
@@ -79,7 +79,7 @@ def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping
 
     Several values of one column, one a piece of evidence, are joined with bars.
     """
-    hidden = withheld(store, licence)
+    hidden = find_restricted(store, licence)
     grounds = _grounds(store, hidden.evidence)
     for row in sorted(store.select(Query.named("claims").text), key=_in_order):
         given = {key: text(term) for key, term in row.items()}

@@ -75,13 +75,13 @@ def linkml_schema(schema: Schema, definitions: Mapping[str, str], version: str) 
         made: dict[str, Any] = {"is_a": first, "class_uri": f"shiyi:{name}"}
         if others:
             made["mixins"] = others
-        classes[name] = made | _defined(definitions, name)
+        classes[name] = made | _definition_texts(definitions, name)
     slots: dict[str, dict[str, Any]] = {
         "id": {"identifier": True, "range": "uriorcurie"},
         "label": {"slot_uri": "rdfs:label", "range": "string"},
     }
     for name, each in sorted(schema.properties.items()):
-        slots[name] = _slot(each) | _defined(definitions, name)
+        slots[name] = _slot(each) | _definition_texts(definitions, name)
         for owner in sorted(each.domain & classes.keys()) or [_ROOT]:
             classes[owner].setdefault("slots", []).append(name)
     whole = {
@@ -115,5 +115,5 @@ def _slot(each: Property) -> dict[str, Any]:
     return made | ({"title": each.label_en} if each.label_en else {})
 
 
-def _defined(definitions: Mapping[str, str], name: str) -> dict[str, str]:
+def _definition_texts(definitions: Mapping[str, str], name: str) -> dict[str, str]:
     return {"description": definitions[name]} if name in definitions else {}

@@ -287,11 +287,11 @@ def _properties(page: _Page) -> Iterator[str]:
                 ("inheritance", _inheritance(page, each)),
             ),
         )
-    for name in sorted(_typed(page, "AnnotationProperty")):
+    for name in sorted(_list_typed(page, "AnnotationProperty")):
         yield _entry(page, name, page.label(name), ())
 
 
-def _typed(page: _Page, kind: str) -> list[str]:
+def _list_typed(page: _Page, kind: str) -> list[str]:
     wanted = NamedNode(PREFIXES["owl"] + kind)
     return [local_name(s) for s, value in page.facts.items() if wanted in value[RDF.type.value]]
 
@@ -306,7 +306,7 @@ def _datatype(page: _Page, name: str) -> str:
 
 def _character(page: _Page, name: str) -> Iterator[str]:
     for kind in ("Symmetric", "Asymmetric", "Irreflexive", "Transitive"):
-        if name in _typed(page, f"{kind}Property"):
+        if name in _list_typed(page, f"{kind}Property"):
             yield page.word(kind)
 
 

@@ -158,7 +158,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DatasetDescription:
     """The description of a data set beside its counts; empty texts are left out."""
 
     iri: str
@@ -174,13 +174,13 @@ class Described:
     subsets: Mapping[str, int] = field(default_factory=dict)  # named graphs and their sizes
 
 
-def void_triples(about: Described, counts: Counts) -> Iterator[Triple]:
+def void_triples(about: DatasetDescription, counts: Counts) -> Iterator[Triple]:
     """Yield the description; partitions and linksets are named under the data set's own IRI."""
     node = NamedNode(about.iri)
     yield from (
         Triple(node, NamedNode(predicate), value) for predicate, value in _statements(about)
     )
-    yield from _counted(node, counts)
+    yield from _count_triples(node, counts)
     yield from _partitions(about.iri, counts)
     yield from _linksets(about.iri, counts)
     for name, size in sorted(about.subsets.items()):
@@ -194,7 +194,7 @@ def void_triples(about: Described, counts: Counts) -> Iterator[Triple]:
         yield from _service(node, about.endpoint)
 
 
-def _statements(about: Described) -> Iterator[tuple[str, NamedNode | Literal]]:
+def _statements(about: DatasetDescription) -> Iterator[tuple[str, NamedNode | Literal]]:
     dcterms = PREFIXES["dcterms"]
     for kind in (VOID, DCAT):
         yield RDF.type.value, NamedNode(f"{kind}Dataset")
@@ -224,7 +224,7 @@ def _statements(about: Described) -> Iterator[tuple[str, NamedNode | Literal]]:
         yield f"{dcterms}issued", Literal(about.issued, datatype=XSD_DATE)
 
 
-def _classes(about: Described) -> Iterator[Triple]:
+def _classes(about: DatasetDescription) -> Iterator[Triple]:
     """Yield the classes that DCAT-AP expects of licence, languages, page and publisher."""
     dcterms = PREFIXES["dcterms"]
     for iri, kind in (
@@ -240,13 +240,13 @@ def _classes(about: Described) -> Iterator[Triple]:
             yield Triple(NamedNode(iri), RDF.type, NamedNode(kind))
 
 
-def _media_types(about: Described) -> set[str]:
+def _media_types(about: DatasetDescription) -> set[str]:
     """Return the IRIs of the media types of the files."""
     types = {_MEDIA + each.media_type for each in about.distributions}
     return types | {_GZIP} if any(each.packed for each in about.distributions) else types
 
 
-def _counted(node: NamedNode, counts: Counts) -> Iterator[Triple]:
+def _count_triples(node: NamedNode, counts: Counts) -> Iterator[Triple]:
     for name, value in (
         ("triples", counts.triples),
         ("distinctSubjects", counts.subjects),
@@ -453,7 +453,7 @@ def relations(store: QuadStore) -> dict[str, int]:
     )
 
 
-def ingested_counts(store: QuadStore) -> dict[str, dict[str, int]]:
+def count_ingested(store: QuadStore) -> dict[str, dict[str, int]]:
     """Count, by graph, what was ingested: passages of each release, candidates, quarantine."""
     results: dict[str, dict[str, int]] = {}
     for row in store.select(Query.named("ingested").text):

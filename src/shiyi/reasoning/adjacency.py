@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from shiyi.columnar.mapped_file import Mapped, words, write
-from shiyi.columnar.strings import Array, Picked, Strings
+from shiyi.columnar.mapped_file import Memmap, words, write
+from shiyi.columnar.strings import Array, Selection, Strings
 from shiyi.errors import RangeError
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import is_text
@@ -49,7 +49,7 @@ class Walk:
     reached_limit: bool = False
 
 
-class Ranks(Mapping[str, float]):
+class ImportanceLookup(Mapping[str, float]):
     """The importance of nodes, each read where it is asked for; one of 0 is none.
 
     >>> some = Ranks(Strings.of(["goji", "kava", "maté"]), np.array([0.5, 0.0, 1.5]))
@@ -91,7 +91,7 @@ class Ranks(Mapping[str, float]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class ImportanceVector:
     """The importance of every node, as :meth:`Projection.importance` gives it for some settings."""
 
     settings: str
@@ -109,12 +109,12 @@ class Projection:
     release: str
     nodes: Strings
     predicates: tuple[str, ...]
-    claims: Picked
+    claims: Selection
     source: Ints
     target: Ints
     kind: Ints
     confidence: Vector
-    ranked: Ranked | None = None  # where it was written with the arrays
+    ranked: ImportanceVector | None = None  # where it was written with the arrays
     _kind: Mapping[str, int] = field(init=False, repr=False)
     _out: "_Sides" = field(init=False, repr=False)
     _in: "_Sides" = field(init=False, repr=False)
@@ -152,7 +152,7 @@ class Projection:
             release,
             Strings.of(nodes),
             tuple(predicates),
-            Picked.of([row[3] for row in rows]),
+            Selection.of([row[3] for row in rows]),
             source=ints[:, 0].copy(),
             kind=ints[:, 1].copy(),
             target=ints[:, 2].copy(),
@@ -162,7 +162,7 @@ class Projection:
     @classmethod
     def from_store(cls, store: QuadStore, release: str) -> Self:
         """Read every accepted, positive claim of the default graph between two concepts."""
-        return cls.from_edges(list(accepted_edges(store)), release)
+        return cls.from_edges(list(load_edges(store)), release)
 
     @classmethod
     def load(cls, folder: File, release: str, claims: Strings | None = None) -> Self:
@@ -170,10 +170,10 @@ class Projection:
 
         ``claims`` are those that it was saved with.
         """
-        mapped = Mapped.open(
+        mapped = Memmap.open(
             folder / FILE, format=_FORMAT, release=release, claims=claims.check if claims else ""
         )
-        places = Picked(mapped.strings("claims") if claims is None else claims, mapped["claim"])
+        places = Selection(mapped.strings("claims") if claims is None else claims, mapped["claim"])
         columns = {
             "source": mapped["source"],
             "target": mapped["target"],
@@ -181,7 +181,7 @@ class Projection:
             "confidence": mapped["confidence"],
         }
         ranks = mapped.arrays.get("rank")
-        ranked = None if ranks is None else Ranked(mapped.about.get("ranking", ""), ranks)
+        ranked = None if ranks is None else ImportanceVector(mapped.about.get("ranking", ""), ranks)
         return cls(
             release,
             mapped.strings("nodes"),
@@ -228,7 +228,7 @@ class Projection:
 
     def importance(
         self, settings: PageRankSettings, before: Mapping[str, float] | None = None
-    ) -> Ranks:
+    ) -> ImportanceLookup:
         """Return the weighted PageRank of every node that has a claim.
 
         ``before``, the ranks of this graph before a few claims changed, makes it faster. Where it
@@ -240,12 +240,12 @@ class Projection:
             and self.ranked.settings == repr(settings)
             and (len(self.ranked.ranks) == size)
         ):
-            return Ranks(self.nodes, self.ranked.ranks)
+            return ImportanceLookup(self.nodes, self.ranked.ranks)
         used = np.zeros(size, bool)
         used[self.source] = used[self.target] = True
         place = np.cumsum(used, dtype=np.int32) - 1
         start = None
-        if isinstance(before, Ranks):
+        if isinstance(before, ImportanceLookup):
             start = np.ones(size)
             start[: len(before.ranks)] = np.where(before.ranks, before.ranks, 1.0)
             start = start[used]
@@ -258,7 +258,7 @@ class Projection:
             settings,
             start,
         )
-        return Ranks(self.nodes, ranks)
+        return ImportanceLookup(self.nodes, ranks)
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""
@@ -385,7 +385,7 @@ def _ranges(firsts: Array, sizes: Array) -> NDArray[np.int64]:
     return places
 
 
-def accepted_edges(store: QuadStore) -> Iterator[Edge]:
+def load_edges(store: QuadStore) -> Iterator[Edge]:
     """Yield the accepted, positive claims of the default graph that have a concept as object."""
     positive = {q.subject for q in match_own(store, None, SHIYI.polarity, SHIYI.positive, _DEFAULT)}
     accepted = {q.subject for q in match_own(store, None, SHIYI.status, SHIYI.accepted, _DEFAULT)}
@@ -412,7 +412,7 @@ def accepted_edges(store: QuadStore) -> Iterator[Edge]:
             )
 
 
-def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge]) -> Projection:
+def update_edges(projection: Projection, gone: Collection[str], come: Sequence[Edge]) -> Projection:
     """Return the adjacency without the claims ``gone`` and with the edges ``come``.
 
     Walks give the same as in one made again; only the numbers of new nodes differ. Where nothing
@@ -423,20 +423,20 @@ def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge])
     keep = ~np.isin(places, left)
     if {*come} == {*_edges(projection, np.flatnonzero(~keep))}:
         return projection
-    nodes = _extended(projection.nodes, [end for e in come for end in (e.subject, e.object)])
-    names = _extended(table, [edge.claim for edge in come])
+    nodes = _extend_names(projection.nodes, [end for e in come for end in (e.subject, e.object)])
+    names = _extend_names(table, [edge.claim for edge in come])
     kinds = tuple(dict.fromkeys((*projection.predicates, *(edge.predicate for edge in come))))
-    source = _joined(projection.source[keep], _places(nodes, [e.subject for e in come]))
-    target = _joined(projection.target[keep], _places(nodes, [e.object for e in come]))
-    kind = _joined(projection.kind[keep], [kinds.index(e.predicate) for e in come])
-    claim = _joined(places[keep], _places(names, [e.claim for e in come]))
+    source = _join_numbers(projection.source[keep], _places(nodes, [e.subject for e in come]))
+    target = _join_numbers(projection.target[keep], _places(nodes, [e.object for e in come]))
+    kind = _join_numbers(projection.kind[keep], [kinds.index(e.predicate) for e in come])
+    claim = _join_numbers(places[keep], _places(names, [e.claim for e in come]))
     confidence = np.r_[projection.confidence[keep], np.array([e.confidence for e in come], float)]
     order = np.lexsort((target, kind, source)) if come else np.arange(len(source))
     return replace(
         projection,
         nodes=nodes,
         predicates=kinds,
-        claims=Picked(names, claim[order]),
+        claims=Selection(names, claim[order]),
         source=source[order],
         target=target[order],
         kind=kind[order],
@@ -460,12 +460,12 @@ def _places(names: Strings, wanted: Collection[str]) -> list[int]:
     return [place for place in map(names.place, wanted) if place is not None]
 
 
-def _extended(names: Strings, more: Sequence[str]) -> Strings:
+def _extend_names(names: Strings, more: Sequence[str]) -> Strings:
     fresh = [each for each in dict.fromkeys(more) if names.place(each) is None]
     return names.with_more(fresh) if fresh else names
 
 
-def _joined(numbers: Ints, more: list[int]) -> Ints:
+def _join_numbers(numbers: Ints, more: list[int]) -> Ints:
     return np.concatenate([numbers, np.array(more, dtype=np.int32)])
 
 

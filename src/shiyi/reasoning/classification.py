@@ -17,7 +17,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Term, Triple, canonic
 from shiyi.model.rdf import text as text_of
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, RDFS, SHIYI
-from shiyi.reasoning.rules import ENTAILED, Entailed, entailed_quads
+from shiyi.reasoning.rules import ENTAILED, EntailedStatement, entailed_quads
 from shiyi.sparql.store.port import QuadStore
 
 _OWL: Final = "http://www.w3.org/2002/07/owl#"
@@ -104,12 +104,12 @@ class Definitions:
             head = self.values[head, _REST][0]
 
 
-def classify(store: QuadStore, definitions: Definitions) -> Iterator[Entailed]:
+def classify(store: QuadStore, definitions: Definitions) -> Iterator[EntailedStatement]:
     """Yield the members of every defined class, each by its surest ground."""
     membership = _Membership(store, definitions)
     for name in sorted(definitions.defined, key=str):
         for node, ground in sorted(membership.of(name).items(), key=lambda each: str(each[0])):
-            yield Entailed(
+            yield EntailedStatement(
                 (text_of(node), RDF.type.value, name.value),
                 ground.confidence,
                 tuple(sorted(ground.rules)),
@@ -122,7 +122,7 @@ def class_quads(store: QuadStore) -> Iterator[Quad]:
     yield from entailed_quads(classify(store, Definitions.load()))
 
 
-def held_classes(store: QuadStore) -> Iterator[Quad]:
+def stored_classifications(store: QuadStore) -> Iterator[Quad]:
     """Yield what graph:entailed holds of memberships and of the class hierarchy."""
     nodes = {
         quad.subject
@@ -134,7 +134,7 @@ def held_classes(store: QuadStore) -> Iterator[Quad]:
             yield quad
 
 
-def defined_classes(store: QuadStore) -> dict[Term, frozenset[Term]]:
+def load_defined_members(store: QuadStore) -> dict[Term, frozenset[Term]]:
     """Return the members of each defined class as graph:entailed holds them."""
     return {
         name: frozenset(quad.subject for quad in store.match(None, RDF.type, name, ENTAILED))
@@ -160,7 +160,7 @@ class _Membership:
         definitions = self._definitions
         if isinstance(expression, NamedNode):
             meant = definitions.defined.get(expression)
-            return self.of(meant) if meant is not None else self._asserted(expression)
+            return self.of(meant) if meant is not None else self._asserted_members(expression)
         if (head := definitions.one(expression, "intersectionOf")) is not None:
             first, *rest = (self.of(each) for each in definitions.listed(head))
             for other in rest:
@@ -172,9 +172,9 @@ class _Membership:
             return _union(self.of(each) for each in definitions.listed(head))
         if (head := definitions.one(expression, "oneOf")) is not None:
             return {each: Ground() for each in definitions.listed(head)}
-        return self._restricted(expression)
+        return self._restricted_members(expression)
 
-    def _asserted(self, name: NamedNode) -> Members:
+    def _asserted_members(self, name: NamedNode) -> Members:
         below = Schema.load().subclasses(name.value.removeprefix(VOCAB))
         return {
             quad.subject: Ground(rules=frozenset([ASSERTED]) if each != name else frozenset())
@@ -182,7 +182,7 @@ class _Membership:
             for quad in self._store.match(None, RDF.type, each, _ACCEPTED)
         }
 
-    def _restricted(self, expression: Term) -> Members:
+    def _restricted_members(self, expression: Term) -> Members:
         relation = self._definitions.one(expression, "onProperty")
         value = self._definitions.one(expression, "hasValue")
         some = self._definitions.one(expression, "someValuesFrom")
@@ -195,13 +195,13 @@ class _Membership:
             for quad in self._store.match(None, NamedNode(name), None, _ACCEPTED):
                 if (stored := wanted.get(quad.object)) is None:
                     continue
-                ground = self._claimed(quad).joined(stored, rule)
+                ground = self._ground_of_claim(quad).joined(stored, rule)
                 known = found.get(quad.subject)
                 if known is None or ground.confidence > known.confidence:
                     found[quad.subject] = ground
         return found
 
-    def _claimed(self, quad: Quad) -> Ground:
+    def _ground_of_claim(self, quad: Quad) -> Ground:
         parts = (quad.subject, quad.predicate, quad.object)
         claim = resource(f"claim/{content_hash(*map(canonical, parts), 'positive')}")
         stated = next(self._store.match(claim, SHIYI.confidence, None, _ACCEPTED), None)

@@ -13,7 +13,7 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.reasoning.adjacency import Edge, Projection
 from shiyi.reasoning.confidence.evidence import Structure, Values
-from shiyi.reasoning.confidence.fusion import LEAST, Fusion, logit, newton, numbered
+from shiyi.reasoning.confidence.fusion import LEAST, Fusion, logit, newton, number_claims
 from shiyi.reasoning.embeddings.model import Model
 from shiyi.reasoning.embeddings.triples import Longs
 from shiyi.reasoning.rules import DERIVED
@@ -64,7 +64,7 @@ class Prediction:
         return resource(f"claim/{content_hash(*map(canonical, terms), 'positive')}")
 
 
-def predictable(schema: Schema, predicate: str) -> bool:
+def is_predictable(schema: Schema, predicate: str) -> bool:
     """Return whether completion may touch a relation: between concepts, and never a safety one."""
     known = schema.properties.get(local_name(predicate))
     return bool(known and known.is_object and known.range and not known.is_safety) and (
@@ -121,7 +121,7 @@ def concept_kinds(store: QuadStore) -> Mapping[str, str]:
     }
 
 
-def _stated(graph: Projection, schema: Schema) -> Mapping[tuple[int, int], frozenset[int]]:
+def _stated_tails(graph: Projection, schema: Schema) -> Mapping[tuple[int, int], frozenset[int]]:
     """Return the tails of each (head, relation); symmetric relations are read both ways."""
     found: dict[tuple[int, int], set[int]] = defaultdict(set)
     both = [_symmetric(schema, name) for name in graph.predicates]
@@ -140,11 +140,11 @@ def _symmetric(schema: Schema, predicate: str) -> bool:
 
 def candidates(graph: Projection, kinds: Mapping[str, str], schema: Schema) -> Iterator[Longs]:
     """Yield type-valid numbered triples nobody states; one (head, relation) is never torn apart."""
-    stated = _stated(graph, schema)
+    stated = _stated_tails(graph, schema)
     valid = {
         i: valid_tails(graph, kinds, schema, name)
         for i, name in enumerate(graph.predicates)
-        if predictable(schema, name)
+        if is_predictable(schema, name)
     }
     waiting: list[Longs] = []
     for (head, relation), tails in sorted(stated.items()):
@@ -182,7 +182,7 @@ def _best(triples: Longs, belief: Values, most: int) -> Iterator[tuple[Sequence[
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutResult:
     """Predictions after hiding claims: how many, how many were hidden ones, how many were hidden.
 
     ``precision`` is a floor: a prediction that nobody stated may still hold. ``chance`` is what
@@ -210,7 +210,7 @@ def scorer(graph: Projection, kinds: Mapping[str, str], schema: Schema, seed: in
     all is asked, and below 200 claims structure alone.
     """
     structure, size = Structure.of(graph), len(graph.nodes)
-    tails, often = np.unique(_by_tail(numbered(structure), size), return_counts=True)
+    tails, often = np.unique(_by_tail(number_claims(structure), size), return_counts=True)
     rare, fusion = _log_odds(graph, kinds, schema), Fusion()
 
     def columns(triples: Longs, own: Values, stated: int) -> Values:
@@ -222,9 +222,9 @@ def scorer(graph: Projection, kinds: Mapping[str, str], schema: Schema, seed: in
     pooled = np.array([fusion.bias, *fusion.weights, 0.0])
     weights = np.tile(pooled, (len(graph.predicates), 1))
     if len(graph) >= LEAST:
-        claims = np.array([predictable(schema, graph.predicates[k]) for k in graph.kind])
-        true = numbered(structure)[claims]
-        false = _unstated(graph, kinds, schema, true, np.random.default_rng(seed))
+        claims = np.array([is_predictable(schema, graph.predicates[k]) for k in graph.kind])
+        true = number_claims(structure)[claims]
+        false = _draw_unstated(graph, kinds, schema, true, np.random.default_rng(seed))
         rows = np.vstack(
             [columns(true, graph.confidence[claims], 1), columns(false, np.zeros(len(false)), 0)]
         )
@@ -249,7 +249,7 @@ def _by_tail(triples: Longs, size: int) -> Longs:
     return np.asarray(triples[:, 1] * size + triples[:, 2])
 
 
-def _unstated(
+def _draw_unstated(
     graph: Projection,
     kinds: Mapping[str, str],
     schema: Schema,
@@ -257,7 +257,7 @@ def _unstated(
     random: np.random.Generator,
 ) -> Longs:
     """Draw ten type-valid tails for each claim, and leave out those that somebody states."""
-    stated, made = _stated(graph, schema), list[Longs]()
+    stated, made = _stated_tails(graph, schema), list[Longs]()
     for relation in np.unique(true[:, 1]).tolist():
         valid = valid_tails(graph, kinds, schema, graph.predicates[relation])
         heads = np.repeat(true[true[:, 1] == relation][:, 0], _FALSE)
@@ -293,7 +293,7 @@ def measure(
     schema: Schema,
     settings: CompletionSettings,
     seed: int = 0,
-) -> HeldOut:
+) -> HeldOutResult:
     """Hide a tenth of the claims, complete from the rest, and count; ``UsageError`` if too few."""
     if len(graph) < LEAST:
         raise UsageError(f"{len(graph)} claims are too few to hold some out; {LEAST} are wanted")
@@ -314,13 +314,13 @@ def measure(
     hidden = {
         (e.subject, e.predicate, e.object)
         for e, x in zip(edges, hide, strict=True)
-        if x and predictable(schema, e.predicate)
+        if x and is_predictable(schema, e.predicate)
     }
     guess = scorer(visible, kinds, schema, seed)
     made = list(complete(visible, kinds, schema, guess, settings))
     found = sum((p.subject, p.predicate, p.object) in hidden for p in made)
     possible = sum(len(each) for each in candidates(visible, kinds, schema))
-    return HeldOut(len(made), found, len(hidden), len(hidden) / max(1, possible))
+    return HeldOutResult(len(made), found, len(hidden), len(hidden) / max(1, possible))
 
 
 def _log_odds(graph: Projection, kinds: Mapping[str, str], schema: Schema) -> Values:

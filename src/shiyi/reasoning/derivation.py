@@ -10,8 +10,8 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.model.rdf import Literal, NamedNode, Quad, Triple, decimal, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
-from shiyi.reasoning.adjacency import Edge, Projection, accepted_edges
-from shiyi.reasoning.classification import Definitions, class_quads, held_classes
+from shiyi.reasoning.adjacency import Edge, Projection, load_edges
+from shiyi.reasoning.classification import Definitions, class_quads, stored_classifications
 from shiyi.reasoning.rules import (
     DERIVED,
     ENTAILED,
@@ -28,7 +28,7 @@ from shiyi.sparql.base.writer import JOURNAL
 from shiyi.sparql.store.port import QuadStore
 
 
-def derived_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
+def derive_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
     """Yield inherited safety claims, each concept's importance, members of defined classes."""
     yield from rule_quads(store)
     yield from rank_quads(store, settings)
@@ -47,7 +47,7 @@ def entailment_quads(store: QuadStore) -> Iterator[Quad]:
         for q in store.match(None, None, None, DERIVED)
         if isinstance(q.object, NamedNode)
     }
-    found = entail(accepted_edges(store), Axioms.load())
+    found = entail(load_edges(store), Axioms.load())
     yield from entailed_quads(each for each in found if each.statement not in derived)
 
 
@@ -66,7 +66,7 @@ _WRITTEN = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class DerivedClaim:
     """One derived claim: its triple, its confidence to six places, all it rests on."""
 
     subject: str
@@ -77,7 +77,7 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rederived:
+class DerivedChange:
     """What is to be removed and added, and the derived claims it is about."""
 
     removed: tuple[Quad, ...]
@@ -85,7 +85,7 @@ class Rederived:
     claims: tuple[str, ...]
 
 
-def ways_of(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schema: Schema) -> Ways:
+def infer_all(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schema: Schema) -> Ways:
     """Infer every safety claim that follows from accepted claims, with all ways to it."""
     by: dict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
@@ -109,7 +109,7 @@ def ways_by_claim(derivations: Iterable[Derivation]) -> Ways:
     return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found.items()}
 
 
-def read_derived(store: QuadStore) -> Mapping[str, Followed]:
+def read_derived(store: QuadStore) -> Mapping[str, DerivedClaim]:
     """Read what the derived graph of a store holds."""
     premises: dict[str, set[str]] = defaultdict(set)
     for quad in store.match(None, PROV.wasDerivedFrom, None, DERIVED):
@@ -122,7 +122,7 @@ def read_derived(store: QuadStore) -> Mapping[str, Followed]:
     for quad in store.match(None, RDF.reifies, None, DERIVED):
         claim, triple = text(quad.subject), quad.object
         if isinstance(triple, Triple) and claim in premises:
-            found[claim] = Followed(
+            found[claim] = DerivedClaim(
                 text(triple.subject),
                 triple.predicate.value,
                 text(triple.object),
@@ -132,10 +132,10 @@ def read_derived(store: QuadStore) -> Mapping[str, Followed]:
     return found
 
 
-def followed(ways: Ways) -> Mapping[str, Followed]:
+def derive_claims(ways: Ways) -> Mapping[str, DerivedClaim]:
     """Return what stands in the derived graph of each claim that follows."""
     return {
-        claim: Followed(
+        claim: DerivedClaim(
             found[0].subject,
             found[0].predicate,
             found[0].object,
@@ -146,12 +146,12 @@ def followed(ways: Ways) -> Mapping[str, Followed]:
     }
 
 
-def rederived(store: QuadStore, before: Mapping[str, Followed], ways: Ways) -> Rederived:
+def compare(store: QuadStore, before: Mapping[str, DerivedClaim], ways: Ways) -> DerivedChange:
     """Compare what the derived graph holds with what follows now; the rest of it stays.
 
     Members of defined classes follow too; they are no claims.
     """
-    after = followed(ways)
+    after = derive_claims(ways)
     claims = sorted(c for c in before.keys() | after.keys() if before.get(c) != after.get(c))
     new = {q for claim in claims for q in derivation_quads(ways.get(claim, ()))}
     old: set[Quad] = set()
@@ -162,8 +162,8 @@ def rederived(store: QuadStore, before: Mapping[str, Followed], ways: Ways) -> R
             ends = (NamedNode(was.subject), NamedNode(was.predicate), NamedNode(was.object))
             old |= set(store.match(*ends, DERIVED))
     new |= set(class_quads(store))
-    old |= {q for q in held_classes(store) if q.predicate != RDFS.subClassOf}
-    return Rederived(
+    old |= {q for q in stored_classifications(store) if q.predicate != RDFS.subClassOf}
+    return DerivedChange(
         tuple(sorted(old - new, key=str)), tuple(sorted(new - old, key=str)), tuple(claims)
     )
 
@@ -191,7 +191,7 @@ PARTS: Final = (
 )  # fmt: skip
 
 
-def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> int:
+def replace_derived(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> int:
     """Replace by ``new``: the named sections of what is derived; return how many it has.
 
     The old stay until all of the new are made: a fault while making them changes nothing.
@@ -204,7 +204,7 @@ def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> in
     made = tuple(new)
     if any(quad.graph_name not in (DERIVED, ENTAILED) for quad in made):
         raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
-    going = {quad for quad, section in stored_derivations(store) if section in sections}
+    going = {quad for quad, section in load_derivations(store) if section in sections}
     coming = set(made)
     going |= set(_notes(store))
     coming.add(Quad(DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
@@ -221,9 +221,9 @@ def _notes(store: QuadStore) -> Iterator[Quad]:
     return store.match(DERIVED, DCTERMS.identifier, None, JOURNAL)
 
 
-def stored_derivations(store: QuadStore) -> Iterator[tuple[Quad, str]]:
+def load_derivations(store: QuadStore) -> Iterator[tuple[Quad, str]]:
     """Yield the quads of graph:derived and graph:entailed, each with its section."""
-    classes = set(held_classes(store))
+    classes = set(stored_classifications(store))
     for quad in store.match(None, None, None, ENTAILED):
         yield quad, "classes" if quad in classes else "entailed"
     predicted = {quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, DERIVED)}

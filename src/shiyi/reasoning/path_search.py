@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shiyi.errors import RangeError
 from shiyi.model.path import Path, RelationPath
-from shiyi.reasoning.adjacency import Edge, Ints, Projection, Ranks
+from shiyi.reasoning.adjacency import Edge, ImportanceLookup, Ints, Projection
 from shiyi.settings import PageRankSettings
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ WIDEST: Final = 500_000  # Shiyi's: claims looked at for a hop; three from a hub
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ways:
+class PathColumns:
     """The paths along one relation path as columns: a row for each, no node twice in one.
 
     ``nodes`` has a column for each entity, ``claims`` one for each hop; ``cut`` tells that a hop
@@ -59,9 +59,9 @@ class Ways:
         return [Path(*made) for made in zip(zip(*hops, strict=True), scores, strict=False)]
 
 
-def importance_of(projection: Projection, rank: Mapping[str, float]) -> Floats:
+def importance_vector(projection: Projection, rank: Mapping[str, float]) -> Floats:
     """Return the importance of each node in the order of ``projection.nodes``."""
-    if isinstance(rank, Ranks) and rank.nodes is projection.nodes:
+    if isinstance(rank, ImportanceLookup) and rank.nodes is projection.nodes:
         return rank.ranks
     return np.fromiter(
         (rank.get(iri, 0.0) for iri in projection.nodes), float, len(projection.nodes)
@@ -75,7 +75,7 @@ def ways_along(
     least: float = 0.0,
     admits: Admits | None = None,
     widest: int = WIDEST,
-) -> Ways:
+) -> PathColumns:
     """Follow ``plan`` from ``seeds`` through no node twice, over hops of at least ``least``.
 
     ``admits`` may refuse claims by the hop's place, where they start and where they end.
@@ -100,7 +100,7 @@ def ways_along(
         origin, edges, ends = origin[fresh], edges[fresh], ends[fresh]
         nodes = [*(column[origin] for column in nodes), ends]
         taken = [*(column[origin] for column in taken), edges]
-    return Ways(projection, plan, tuple(nodes), tuple(taken), cut)
+    return PathColumns(projection, plan, tuple(nodes), tuple(taken), cut)
 
 
 def _likeliest(confidences: Sequence[Floats], counts: Ints, widest: int) -> Ints:
@@ -112,7 +112,7 @@ def _likeliest(confidences: Sequence[Floats], counts: Ints, widest: int) -> Ints
     return np.sort(order[fitting]).astype(np.int32)
 
 
-def best_through(groups: NDArray[np.integer], score: Floats, through: int, most: int) -> Places:
+def best_rows(groups: NDArray[np.integer], score: Floats, through: int, most: int) -> Places:
     """Return the ``most`` best rows, best first, no more than ``through`` of one group."""
     chosen, left = np.empty(0, np.int64), np.arange(len(score))
     while len(left) and len(chosen) < most:
@@ -121,14 +121,14 @@ def best_through(groups: NDArray[np.integer], score: Floats, through: int, most:
             least = np.partition(there, len(left) - some)[len(left) - some]
         best = left[there >= least]
         order = best[np.argsort(-score[best], kind="stable")]
-        chosen = leading(groups, np.concatenate((chosen, order)), through)
+        chosen = leading_rows(groups, np.concatenate((chosen, order)), through)
         named, counts = np.unique(groups[chosen], return_counts=True)
         left = left[there < least]
         left = left[~np.isin(groups[left], named[counts >= through])]
     return chosen[:most]
 
 
-def leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:
+def leading_rows(groups: NDArray[np.integer], order: Places, most: int) -> Places:
     """Return the first ``most`` rows of each group; ``groups`` has the group of each row."""
     of = groups[order]
     by_group = np.argsort(of, kind="stable")
@@ -140,7 +140,7 @@ def leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:
     return order[first]
 
 
-def importance_within(paths: Iterable[Path], settings: PageRankSettings) -> Mapping[str, float]:
+def importance_on_paths(paths: Iterable[Path], settings: PageRankSettings) -> Mapping[str, float]:
     """Return the weighted PageRank of each node on some paths among their claims."""
     edges = {
         hop.claim: Edge(hop.subject, hop.predicate, hop.object, hop.claim, hop.confidence)

@@ -27,7 +27,7 @@ from shiyi.model.rdf import (
 )
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PREFIXES, PROV, RDF, SHIYI, SKOS
-from shiyi.reasoning.adjacency import Edge, accepted_edges
+from shiyi.reasoning.adjacency import Edge, load_edges
 from shiyi.sparql.store.port import QuadStore
 
 DERIVED = graph("derived")
@@ -76,7 +76,7 @@ class Premises:
     def read(cls, store: QuadStore, schema: Schema) -> "Premises":
         """Read the accepted view."""
         by: dict[str, list[Edge]] = defaultdict(list)
-        for edge in accepted_edges(store):
+        for edge in load_edges(store):
             by[edge.predicate].append(edge)
         broader: dict[str, set[str]] = defaultdict(set)
         for quad in store.match(None, SKOS.broader, None, DefaultGraph()):
@@ -106,7 +106,7 @@ def infer(premises: Premises) -> Iterator[Derivation]:
         ):
             if (found.subject, found.predicate, found.object) in asserted:
                 continue
-            if found.subject != found.object and not _stated(found, asserted):
+            if found.subject != found.object and not _is_stated(found, asserted):
                 yield found
 
 
@@ -142,7 +142,7 @@ def _as_cautions(edges: Iterable[Edge]) -> Iterator[Edge]:
             yield e
 
 
-def _stated(found: Derivation, asserted: set[tuple[str, str, str]]) -> bool:
+def _is_stated(found: Derivation, asserted: set[tuple[str, str, str]]) -> bool:
     """Return whether a source already says as much or more about the same two."""
     if found.predicate == SHIYI.derivedCaution.value:
         names = (*_CAUTIONS, _UNSUITABLE)
@@ -324,7 +324,7 @@ class Axioms:
 
 
 @dataclass(frozen=True, slots=True)
-class Entailed:
+class EntailedStatement:
     """A statement that nobody made and that follows, at the weakest premise's confidence."""
 
     statement: Statement
@@ -333,7 +333,7 @@ class Entailed:
     premises: tuple[str, ...]  # claims
 
 
-def entail(edges: Iterable[Edge], axioms: Axioms) -> Iterator[Entailed]:
+def entail(edges: Iterable[Edge], axioms: Axioms) -> Iterator[EntailedStatement]:
     """Yield what follows, each once by its surest way, without what is stated or is reflexive.
 
     The surest statements come first, so a chain is as sure as its weakest link and no way is surer.
@@ -354,7 +354,7 @@ def entail(edges: Iterable[Edge], axioms: Axioms) -> Iterator[Entailed]:
         derived[statement] = doubt, rules, premises
         subject, predicate, object_ = statement
         if statement not in stated:
-            yield Entailed(statement, -doubt, rules, premises)
+            yield EntailedStatement(statement, -doubt, rules, premises)
         for follows, rule in axioms.of_one(statement):
             if follows[0] != follows[2] and follows not in derived:
                 heapq.heappush(waiting, (doubt, follows, _with(rules, [rule]), premises))
@@ -379,7 +379,7 @@ def entail(edges: Iterable[Edge], axioms: Axioms) -> Iterator[Entailed]:
             )
 
 
-def entailed_quads(found: Iterable[Entailed]) -> Iterator[Quad]:
+def entailed_quads(found: Iterable[EntailedStatement]) -> Iterator[Quad]:
     """Yield statements for graph:entailed, each with its confidence, rules and premises.
 
     They are no claims and have no status: nobody made them.

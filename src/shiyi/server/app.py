@@ -26,24 +26,24 @@ from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.server.api.reconciliation import reconciliation, suggestion
 from shiyi.server.api.routes import api, machine
 from shiyi.server.curating import forms
-from shiyi.server.curating.desks import DESKS, curating
+from shiyi.server.curating.desks import DESKS, desk_routes
 from shiyi.server.curating.session import guard_desks
 from shiyi.server.http import headers, problems
 from shiyi.server.http.headers import address, static
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.warmup import warm_up
-from shiyi.server.i18n import catalogue, chosen_language, fault_text, localise
-from shiyi.server.pages.audit import auditing
-from shiyi.server.pages.browse import crawling, pages, reference
+from shiyi.server.i18n import catalogue, choose_language, fault_text, localise
+from shiyi.server.pages.audit import audit_pages
+from shiyi.server.pages.browse import crawler_routes, pages, reference
 from shiyi.server.pages.documentation import documentation
-from shiyi.server.pages.explore import checking, exploring
+from shiyi.server.pages.explore import check_pages, explore_pages
 from shiyi.server.pages.releases import releases
 from shiyi.server.pages.resources import resources
-from shiyi.server.pages.search import searching
+from shiyi.server.pages.search import search_routes
 from shiyi.server.pages.timeline import timelines
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.site import Site
-from shiyi.server.site.visibility import for_readers, known_to
+from shiyi.server.site.visibility import restrict_site, visible_claims
 from shiyi.server.sparql.protocol import sparql_protocol
 from shiyi.server.sparql.wsgi import SmallQueries
 from shiyi.server.views import formatting
@@ -82,11 +82,11 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     app.extensions["shiyi"] = site
     localise(app)
     formatting.register(app)
-    readers = for_readers(site)
+    readers = restrict_site(site)
     limits = site.settings.server
     if limits.url and not urlsplit(limits.url).netloc:
         raise SettingError("server.url", f"{limits.url!r} is no address as https://example.org")
-    cache = PageCache(readers, known_to(readers))
+    cache = PageCache(readers, visible_claims(readers))
     problems.register(app)
     headers.register(app, limits)
     app.wsgi_app = SmallQueries(app, site)  # type: ignore[method-assign]
@@ -102,21 +102,21 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         reconciliation(readers, cache),
         suggestion(readers, cache),
         static(),
-        exploring(readers, cache),
-        auditing(site),
-        checking(site, cache),
-        searching(readers, cache),
+        explore_pages(readers, cache),
+        audit_pages(site),
+        check_pages(site, cache),
+        search_routes(readers, cache),
         timelines(readers, cache),
         documentation(site),
         reference(),
         releases(site),
-        crawling(readers),
+        crawler_routes(readers),
     ):
         app.register_blueprint(routes)
     if site.curation:
         forms.register(app)
         guard_desks(app, site.curation, site.writing.tokens if site.writing else None)
-        for routes in curating(site, PageCache(site), site.curation):
+        for routes in desk_routes(site, PageCache(site), site.curation):
             app.register_blueprint(routes)
     _add_template_values(app, site, cache)
     return app
@@ -130,7 +130,7 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
         texts = catalogue()
         return {
             "t": texts,
-            "language": chosen_language(),
+            "language": choose_language(),
             "other_language": _other_language(),
             "p": Phrases(texts),
             "site": site,
@@ -162,7 +162,7 @@ def _constitutions(cache: PageCache) -> list[Thing]:
 def _other_language() -> str:
     """Return this page's address in the other language."""
     pairs = [(key, value) for key, value in request.args.items(multi=True) if key != "lang"]
-    pairs.append(("lang", "en" if chosen_language() == "zh" else "zh"))
+    pairs.append(("lang", "en" if choose_language() == "zh" else "zh"))
     path = request.path if request.method in {"GET", "HEAD"} and request.endpoint else "/"
     # two slashes in front would name another host
     return "/" + quote(path.lstrip("/")) + "?" + urlencode(pairs)
@@ -185,7 +185,7 @@ def run_server(
     # waitress warns of every request that waits for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     try:
-        with _listening(host, port) as listener:
+        with _listen(host, port) as listener:
 
             def stop(*_: object) -> None:
                 listener.close()
@@ -219,7 +219,7 @@ def run_server(
         site.close()
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=1024)

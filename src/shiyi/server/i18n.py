@@ -64,13 +64,13 @@ def localise(app: Flask) -> None:
     """Set Flask-Babel to the reader's language on ``app``."""
     Babel(
         app,
-        locale_selector=chosen_language,
+        locale_selector=choose_language,
         default_locale="en",
         default_translation_directories=str(artefact("server/i18n")),
     )
 
 
-def chosen_language() -> str:
+def choose_language() -> str:
     """Return the language of ``lang=``, the cookie or Accept-Language, else English."""
     if not has_request_context():
         return "en"
@@ -106,7 +106,7 @@ def fault_text(english: str, language: str = "") -> str:
     >>> fault_text("a reason has at most 2,000 characters", "zh")
     '理由最多 2,000 字'
     """
-    if (language or chosen_language()) != "zh":
+    if (language or choose_language()) != "zh":
         return english
     whole, parts = _faults()
     plain = english[:1].lower() + english[1:]
@@ -116,11 +116,11 @@ def fault_text(english: str, language: str = "") -> str:
         return "\n".join(fault_text(line, "zh") if line else "" for line in english.split("\n"))
     for literals, chinese in parts:
         if (values := _values(literals, english) or _values(literals, plain)) is not None:
-            return _filled(chinese, [fault_text(value, "zh") for value in values])
+            return _fill_holes(chinese, [fault_text(value, "zh") for value in values])
     return english
 
 
-def _filled(chinese: str, values: Sequence[str]) -> str:
+def _fill_holes(chinese: str, values: Sequence[str]) -> str:
     """Fill holes: those with a number by that value, the others in their order."""
     order = iter(values)
     return _HOLE.sub(
@@ -146,4 +146,4 @@ def catalogue() -> Catalogue:
     """Return the texts in the reader's language."""
     if not has_request_context():
         return Catalogue.load("en")
-    return Catalogue(chosen_language(), get_translations())
+    return Catalogue(choose_language(), get_translations())

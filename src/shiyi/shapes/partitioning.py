@@ -22,7 +22,7 @@ from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import XSD_STRING, BlankNode, Literal, NamedNode, Quad, Term, text
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.terms import RDF, RDFS
-from shiyi.shapes.validation import Result, engine_form, lowered, results_of, validate
+from shiyi.shapes.validation import Result, engine_form, list_results, to_graph, validate
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -159,7 +159,7 @@ def _looks_near(shape: "Node", shapes: "Graph") -> bool:
         and set(shapes.objects(shape, RDF.type)) == {SH.NodeShape}
         and not any(shapes.triples((None, None, shape)))
         and not named & {RDF.type, RDFS.subClassOf}  # of these a part tells more, or less
-        and _says_only(shape, shapes, _OF_NODE)
+        and _states_only(shape, shapes, _OF_NODE)
         and all(_constrains_near(each, shapes) for each in shapes.objects(shape, SH.property))
     )
 
@@ -170,9 +170,9 @@ def _constrains_near(shape: "Node", shapes: "Graph") -> bool:
     return (
         isinstance(shape, BNode)
         and len(list(shapes.subjects(None, shape))) == 1
-        and _says_only(shape, shapes, _OF_PROPERTY)
+        and _states_only(shape, shapes, _OF_PROPERTY)
         and _is_step(shapes.value(shape, SH.path), shapes)
-        and all(_says_only(each, shapes, _OF_VALUES) for each in _alternatives(shape, shapes))
+        and all(_states_only(each, shapes, _OF_VALUES) for each in _alternatives(shape, shapes))
     )
 
 
@@ -192,7 +192,7 @@ def _is_step(path: "Node | None", shapes: "Graph") -> bool:
     )
 
 
-def _says_only(shape: "Node", shapes: "Graph", known: frozenset[str]) -> bool:
+def _states_only(shape: "Node", shapes: "Graph", known: frozenset[str]) -> bool:
     from rdflib import RDF, SH
 
     names = (str(each) for each in shapes.predicates(shape) if each != RDF.type)
@@ -233,12 +233,12 @@ def validate_parts(
     from rdflib import Graph
 
     reach = Reach.of(shapes)
-    check = _Check(reach, _Classes(reach, types), engine_form(reach.near), part)
+    check = _PartitionedValidation(reach, _Classes(reach, types), engine_form(reach.near), part)
     whole, subjects = Graph(), array("q")
-    with without_collection():
+    with suspend_collection():
         for batch in _parts(read(), part, subjects):
             if reach.far is not None:
-                whole += lowered(batch)
+                whole += to_graph(batch)
             check.add(batch)
         if not subjects:
             raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
@@ -257,12 +257,12 @@ def validate_parts(
     return tuple(found)
 
 
-def of_classes(quads: Iterable[Quad]) -> Iterator[Quad]:
+def class_statements(quads: Iterable[Quad]) -> Iterator[Quad]:
     """Yield the types of nodes and the subclass statements."""
     return (quad for quad in quads if quad.predicate in (RDF.type, RDFS.subClassOf))
 
 
-def by_subject(quads: Iterable[Quad]) -> list[Quad]:
+def sort_by_subject(quads: Iterable[Quad]) -> list[Quad]:
     """Return quads with those of a subject together."""
     found: dict[Term, list[Quad]] = defaultdict(list)
     for quad in quads:
@@ -286,7 +286,7 @@ def _parts(quads: Iterable[Quad], part: int, subjects: "array[int]") -> Iterator
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
+def suspend_collection() -> Iterator[None]:
     """Suspend garbage collection: looking through what stays costs a quarter of the time."""
     collecting = gc.isenabled()
     gc.disable()
@@ -300,7 +300,7 @@ def without_collection() -> Iterator[None]:
 Situation = tuple[frozenset[str], int, Hashable]  # of a node: its targets, a group, values
 
 
-class _Check:
+class _PartitionedValidation:
     """Chooses the nodes to validate, and validates them."""
 
     def __init__(self, reach: Reach, classes: "_Classes", near: "Graph", part: int) -> None:
@@ -314,14 +314,14 @@ class _Check:
 
     def add(self, batch: Sequence[Quad]) -> None:
         """Choose the nodes of a batch with anything that was not seen yet."""
-        for node, quads, situations in self._described(batch):
+        for node, quads, situations in self._describe_batch(batch):
             if not all(each in self._nodes for each in situations):
                 self._choose(node, quads, situations)
             self._nodes.update(situations)
 
     def add_faulty(self, batch: Sequence[Quad]) -> None:
         """Choose the nodes of a batch that are like one with a fault."""
-        for node, quads, situations in self._described(batch):
+        for node, quads, situations in self._describe_batch(batch):
             if text(node) not in self._validated and not self._faulty.isdisjoint(situations):
                 self._choose(node, quads, situations)
 
@@ -333,11 +333,11 @@ class _Check:
         """Validate what is chosen."""
         if not self._quads:
             return
-        data = lowered(self._quads)
+        data = to_graph(self._quads)
         self._classes.tell(data, self._quads)
-        found = results_of(data, self._near)
+        found = list_results(data, self._near)
         for result in found:
-            self._faulty.update(self._suspected(result))
+            self._faulty.update(self._suspected_situations(result))
         self.results += found
         self._validated.update(self._chosen)
         self._chosen.clear()
@@ -351,7 +351,7 @@ class _Check:
         if len(self._quads) >= self._part:
             self.finish()
 
-    def _suspected(self, result: Result) -> Iterator[Situation]:
+    def _suspected_situations(self, result: Result) -> Iterator[Situation]:
         """Yield what a result may be about: values of its path, or that there are none."""
         groups = self._reach.groups
         if (group := groups.get(result.path)) is not None:
@@ -360,7 +360,7 @@ class _Check:
             numbers = {each.number for each in groups.values() if len(each.properties) > 1}
         return (each for each in self._chosen[result.focus] if each[1] in numbers)
 
-    def _described(
+    def _describe_batch(
         self, batch: Sequence[Quad]
     ) -> Iterator[tuple[Term, list[Quad], tuple[Situation, ...]]]:
         """Yield the focus nodes of a batch, with what shapes can tell of them."""
@@ -443,7 +443,7 @@ class _Classes:
                 kinds.append(numbers.setdefault(quad.object, len(numbers)))
             else:
                 above.setdefault(quad.subject, set()).add(quad.object)
-        closed = [{text(each) for each in _closed(kind, above)} for kind in numbers]
+        closed = [{text(each) for each in _superclass_closure(kind, above)} for kind in numbers]
         self.marks = {
             kind: tuple(MARK + each for each in sorted(names & reach.targets))
             for kind, names in zip(numbers, closed, strict=True)
@@ -489,7 +489,7 @@ class _Classes:
                 data.add((node, RDFLIB_RDF.type, URIRef(name)))
 
 
-def _closed(kind: Term, above: Mapping[Term, set[Term]]) -> set[Term]:
+def _superclass_closure(kind: Term, above: Mapping[Term, set[Term]]) -> set[Term]:
     """Return a class with all above it."""
     found, ahead = {kind}, [kind]
     while ahead:

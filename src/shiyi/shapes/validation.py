@@ -36,7 +36,7 @@ class Result:
         return f"{self.severity}: {self.focus} {self.path}{value}: {self.message_en}"
 
 
-def lowered(quads: Iterable[Quad]) -> "Graph":
+def to_graph(quads: Iterable[Quad]) -> "Graph":
     """Return quads as an RDF 1.1 graph of rdflib.
 
     >>> from shiyi.model.rdf import DefaultGraph, Triple
@@ -91,12 +91,12 @@ def shapes_graph(*names: str) -> "Graph":
 
     graph = Graph()
     for name in names or shape_names():
-        graph += _parsed(artefact(f"shapes/{name}.ttl").read_text(encoding="utf-8"))
+        graph += _parse_shapes(artefact(f"shapes/{name}.ttl").read_text(encoding="utf-8"))
     return graph
 
 
 @lru_cache(maxsize=64)
-def _parsed(turtle: str) -> "Graph":
+def _parse_shapes(turtle: str) -> "Graph":
     """Parse a shape file; it is read for every batch of claims and changes rarely."""
     from rdflib import Graph
 
@@ -110,31 +110,31 @@ def validate(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
     """
     if len(data) == 0:
         raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
-    return results_of(data, engine_form(shapes))
+    return list_results(data, engine_form(shapes))
 
 
-def results_of(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
+def list_results(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
     """Return the violations in ``data``; ``shapes`` come from :func:`engine_form`."""
     from rdflib import SH
 
-    _, report = _reported(data, shapes)
+    _, report = _run_engine(data, shapes)
     return tuple(_result(report, node) for node in report.subjects(SH.resultSeverity, None))
 
 
-def report_of(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
+def build_report(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
     """Return whether ``data`` conforms, with the report of results (SHACL section 3.6).
 
     Raise :class:`KnowledgeBaseError` where the engine has no report: shapes are malformed.
     """
-    return _reported(data, engine_form(shapes))
+    return _run_engine(data, engine_form(shapes))
 
 
 def engine_form(shapes: "Graph") -> "Graph":
     """Write shapes so that the engine gives the same results, and sooner."""
-    return _aimed(_as_written(shapes))
+    return _target_property_shapes(_drop_default_constraints(shapes))
 
 
-def _reported(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
+def _run_engine(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
     from pyshacl import validate as run_pyshacl
     from rdflib import Graph
 
@@ -144,7 +144,7 @@ def _reported(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
     return conforms, report
 
 
-def _as_written(shapes: "Graph") -> "Graph":
+def _drop_default_constraints(shapes: "Graph") -> "Graph":
     """Leave out ``sh:uniqueLang 1``: it is asked for by ``true`` alone (SHACL section 4.4.5)."""
     from rdflib import SH, Graph
 
@@ -155,7 +155,7 @@ def _as_written(shapes: "Graph") -> "Graph":
     return rest
 
 
-def _aimed(shapes: "Graph") -> "Graph":
+def _target_property_shapes(shapes: "Graph") -> "Graph":
     """Aim each property shape at the targets of its node shape: the same results, much sooner.
 
     pySHACL reads a property shape again for every focus node that a node shape hands down to it,
@@ -168,7 +168,7 @@ def _aimed(shapes: "Graph") -> "Graph":
     aimed = Graph() + shapes
     for shape, constraint in shapes.subject_objects(SH.property):
         targets = [(aim, target) for aim in aims for target in shapes.objects(shape, aim)]
-        if targets and _apart(shapes, shape, constraint):
+        if targets and _is_independent(shapes, shape, constraint):
             for aim, target in targets:
                 aimed.add((constraint, aim, target))
             aimed.remove((shape, SH.property, constraint))
@@ -176,7 +176,7 @@ def _aimed(shapes: "Graph") -> "Graph":
     return aimed
 
 
-def _apart(shapes: "Graph", shape: "Node", constraint: "Node") -> bool:
+def _is_independent(shapes: "Graph", shape: "Node", constraint: "Node") -> bool:
     """Return whether a property shape says the same without the node shape it is of.
 
     Not where others use the node shape, where it is switched off or also one of a class that
@@ -227,7 +227,7 @@ _BLIND = (
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class DataFingerprint:
     """Two claims that differ only in what is not reported here get the same results."""
 
     terms: frozenset[str]  # every IRI that a shape names

@@ -29,7 +29,7 @@ from shiyi.verification.corpora import (
     text_digest,
 )
 from shiyi.verification.names import WORDS, Subjects
-from shiyi.verification.pointers import read_keys, words_at, write_pointers
+from shiyi.verification.pointers import read_keys, read_pointed_words, write_pointers
 from shiyi.verification.readers import Reader, Verdict, spans
 
 Claimed = tuple[str, str, str]
@@ -82,7 +82,7 @@ class Comparison:
         schema = Schema.load()
         self._reader = Reader(starter.concepts, starter.broader, schema)
         self._claims: dict[tuple[str, str], set[Claimed]] = defaultdict(set)
-        claims = sorted(_claimed(starter))
+        claims = sorted(_claimed_triples(starter))
         if relation:
             claims = [each for each in claims if each[1] == relation]
         if 0 < sample < len(claims):
@@ -92,13 +92,13 @@ class Comparison:
             if schema.property(name).symmetric:
                 self._claims[value, name].add((subject, name, value))
         self._cited: dict[tuple[str, str], list[tuple[Claimed, Verdict]]] = defaultdict(list)
-        for triple, each in _stated(starter):
+        for triple, each in _stated_claims(starter):
             text = Verdict.SUPPORTS if each.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
             if not relation or triple[1] == relation:
                 for evidence in each.evidence:
                     self._cited[evidence.source.id, evidence.locator].append((triple, text))
         self._ingredients: dict[str, set[str]] = defaultdict(set)
-        for subject, name, value in _claimed(starter):
+        for subject, name, value in _claimed_triples(starter):
             if name == "hasIngredient":
                 self._ingredients[subject].add(value)
         self.digest = text_digest(json.dumps(claims))
@@ -114,7 +114,7 @@ class Comparison:
                 entry for one in read_records(table, folder) for entry in entries(table, one)
             )
             for record in records:
-                for row in self._citing(corpus, table, record):
+                for row in self._citing_rows(corpus, table, record):
                     best[row.claim] = row
                 if not (subject := _subject(table, record, subjects)):
                     continue
@@ -129,7 +129,7 @@ class Comparison:
                         Verdict.SUPPORTS,
                     ):
                         best[row.claim] = row
-            for row in self._unlisted(corpus, table, lists):
+            for row in self._unlisted_rows(corpus, table, lists):
                 best.setdefault(row.claim, row)
         return list(best.values())
 
@@ -139,7 +139,7 @@ class Comparison:
                 to.values |= stated
                 to.record, to.column = record, column
 
-    def _unlisted(
+    def _unlisted_rows(
         self, corpus: Corpus, table: Table, lists: Mapping[tuple[str, str], "_List"]
     ) -> Iterator[PointerRow]:
         """Yield the claims of values that the complete list of their subject does not have."""
@@ -150,7 +150,7 @@ class Comparison:
                         found = (Verdict.CONTRADICTS, 0, 0)
                         yield _pointer(corpus, table, record, claim, found, each.column)
 
-    def _citing(self, corpus: Corpus, table: Table, record: Record) -> Iterator[PointerRow]:
+    def _citing_rows(self, corpus: Corpus, table: Table, record: Record) -> Iterator[PointerRow]:
         """Yield what the tables themselves read in a row: their evidence names its key."""
         for locator in (record.key, f"{table.file} {record.key}") if table.cited else ():
             for claim, verdict in self._cited.get((corpus.source, locator), ()):
@@ -209,7 +209,7 @@ def _pointer(
     return PointerRow(corpus.name, *claim, verdict, *place, start, end, digest, nowhere)
 
 
-def _stated(starter: Starter) -> Iterator[tuple[Claimed, Claim]]:
+def _stated_claims(starter: Starter) -> Iterator[tuple[Claimed, Claim]]:
     """Yield each accepted claim that joins two concepts, with the ids of its parts."""
     for each in starter.claims:
         if each.text is None and isinstance(each.object, NamedNode):
@@ -217,9 +217,9 @@ def _stated(starter: Starter) -> Iterator[tuple[Claimed, Claim]]:
             yield (ends[0], local_name(each.predicate.value), ends[1]), each
 
 
-def _claimed(starter: Starter) -> Iterator[Claimed]:
+def _claimed_triples(starter: Starter) -> Iterator[Claimed]:
     """Yield subject, predicate and object of each positive claim that joins two concepts."""
-    for triple, each in _stated(starter):
+    for triple, each in _stated_claims(starter):
         if each.polarity is Polarity.POSITIVE:
             yield triple
 
@@ -290,14 +290,14 @@ def write_sheet(path: Path, outcome: Outcome, registry: Registry, concepts: Conc
     The sheet has words of others: it is for reading, not for the repository.
     """
     lines = ["\t".join((*COLUMNS, "claim", "words", "judgement"))]
-    for row, words in words_of(outcome.sheet(0.05), registry):
+    for row, words in read_words(outcome.sheet(0.05), registry):
         subject, value = concepts.by_id[row.subject].zh, concepts.by_id[row.object].zh
         names = f"{subject} {row.predicate} {value}"
         lines.append("\t".join((*row.cells(), names, " ".join(words.split()), "")))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def words_of(rows: Iterable[PointerRow], registry: Registry) -> Iterator[tuple[PointerRow, str]]:
+def read_words(rows: Iterable[PointerRow], registry: Registry) -> Iterator[tuple[PointerRow, str]]:
     """Yield each row with its words, where its corpus is installed."""
     paths, by_file = registry.paths(), defaultdict[tuple[str, str], list[PointerRow]](list)
     for row in rows:
@@ -308,7 +308,7 @@ def words_of(rows: Iterable[PointerRow], registry: Registry) -> Iterator[tuple[P
         records = read_keys(registry.corpus(name), paths[name], file, keys)
         for row in each:
             if row.key in records:
-                yield row, words_at(row, records[row.key])
+                yield row, read_pointed_words(row, records[row.key])
 
 
 def _known_rows(folder: Path) -> dict[str, list[PointerRow]]:

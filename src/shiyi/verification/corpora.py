@@ -23,11 +23,11 @@ REGISTRY = "corpora.json"  # in the folder of the knowledge base
 DIGEST = 16  # hexadecimal digits of SHA-256 that a pointer names
 
 
-class _Described(BaseModel):
+class _DescribedCorpus(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Join(_Described):
+class Join(_DescribedCorpus):
     """A file whose rows complete those of a table that have the same cell ``on``."""
 
     file: str
@@ -35,7 +35,7 @@ class Join(_Described):
     digest: str
 
 
-class Table(_Described):
+class Table(_DescribedCorpus):
     """One file of a corpus: how its rows are named, and which column supports which relation.
 
     ``rules`` holds, by the name of a reader, the columns of each relation.
@@ -57,7 +57,7 @@ class Table(_Described):
     complete: tuple[str, ...] = ()  # relations of which the rows of a subject state every value
 
 
-class Corpus(_Described):
+class Corpus(_DescribedCorpus):
     """A text or data set of one version, and the source that its evidence names."""
 
     name: str
@@ -190,7 +190,7 @@ def file_faults(corpus: Corpus, folder: Path) -> Iterator[str]:
 def read_records(table: Table, folder: Path) -> Iterator[Record]:
     """Yield the rows of a table in their order; of several with one key, the first has it."""
     seen: set[str] = set()
-    joined = _joined(table, folder)
+    joined = _join_rows(table, folder)
     for cells in read_rows(folder / table.file):
         if not all(_meets(cells.get(column, ""), text) for column, text in table.where.items()):
             continue
@@ -217,7 +217,7 @@ def _meets(cell: str, wanted: str) -> bool:
     return wanted[1:] in cell if wanted.startswith("~") else cell == wanted
 
 
-def _joined(table: Table, folder: Path) -> dict[str, dict[str, str]]:
+def _join_rows(table: Table, folder: Path) -> dict[str, dict[str, str]]:
     if not table.join:
         return {}
     return {each[table.join.on]: each for each in read_rows(folder / table.join.file)}
@@ -225,7 +225,7 @@ def _joined(table: Table, folder: Path) -> dict[str, dict[str, str]]:
 
 def read_rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV, TSV or JSON Lines file, packed with xz or not, as text by column."""
-    with _open(path) as file:
+    with _open_text(path) as file:
         if ".jsonl" in path.name:
             yield from (_texts(json.loads(line)) for line in file)
             return
@@ -238,7 +238,7 @@ def read_rows(path: Path) -> Iterator[dict[str, str]]:
             yield dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
 
 
-def _open(path: Path) -> TextIO:
+def _open_text(path: Path) -> TextIO:
     if path.suffix == ".xz":
         return lzma.open(path, "rt", encoding="utf-8-sig", newline="\n")
     return path.open(encoding="utf-8-sig", newline="\n")

@@ -30,14 +30,14 @@ def words() -> dict[str, Any]:
     }
 
 
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """Return ``text`` in lower case and in one of the ways to write each character."""
     lowered = text.lower() if len(text.lower()) == len(text) else text
     return lowered.translate(words()["variants"]).replace("’", "'")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NameMatch:
     """A name in a text: where it stands, and the concepts that have it."""
 
     start: int
@@ -55,10 +55,10 @@ class Names:
         shortened: dict[str, set[str]] = defaultdict(set)
         for each in concepts:
             for label in (each.zh, each.en):
-                preferred[plain(label)].add(each.id)
+                preferred[normalize(label)].add(each.id)
             ending = endings.get(each.class_name, "")
-            for label in labels_of(each):
-                name = plain(label)
+            for label in list_names(each):
+                name = normalize(label)
                 whole[name].add(each.id)
                 if ending and name.endswith(ending) and len(name) > len(ending) + 1:
                     shortened[name.removesuffix(ending)].add(each.id)
@@ -78,9 +78,9 @@ class Names:
         for lengths in self._lengths.values():
             lengths[:] = sorted(set(lengths), reverse=True)
 
-    def find(self, text: str) -> Iterator[Found]:
+    def find(self, text: str) -> Iterator[NameMatch]:
         """Yield the longest names of ``text`` from left to right; none within another."""
-        given, place = plain(text), 0
+        given, place = normalize(text), 0
         while place < len(given):
             found = self._at(given, place)
             if found:
@@ -90,7 +90,7 @@ class Names:
             else:
                 place += 1
 
-    def _at(self, text: str, start: int) -> Found | None:
+    def _at(self, text: str, start: int) -> NameMatch | None:
         if start and _WORD.match(text[start]) and _WORD.match(text[start - 1]):
             return None
         for key in (text[start : start + 2], text[start]):
@@ -100,11 +100,11 @@ class Names:
                 if end > len(text) or not _ends(text, end):
                     continue
                 if name in self._masks:
-                    return Found(start, end, frozenset())
+                    return NameMatch(start, end, frozenset())
                 if ids := self.whole.get(name):
-                    return Found(start, end, ids)
+                    return NameMatch(start, end, ids)
                 if ids := self._shortened.get(name):
-                    return Found(start, end, ids, shortened=True)
+                    return NameMatch(start, end, ids, shortened=True)
         return None
 
 
@@ -121,7 +121,7 @@ def _remarks(title: str) -> list[str]:
     return re.split(r"[（(）)、，,]", found.group()) if found else []
 
 
-def labels_of(concept: Concept) -> tuple[str, ...]:
+def list_names(concept: Concept) -> tuple[str, ...]:
     """Return every name of a concept in both languages; of a species also without remarks."""
     labels = (concept.zh, concept.en, *concept.alt_zh, *concept.alt_en)
     if concept.class_name in {"Organism", "OrganismPart"}:
@@ -146,7 +146,7 @@ class Subjects:
         name of just one concept is it too, unless the names differ by a part or a preparation.
         An other name of the entry counts only where it is the preferred label of one concept.
         """
-        name, others = plain(_REMARK.sub("", title).strip()), (*others, *_remarks(title))
+        name, others = normalize(_REMARK.sub("", title).strip()), (*others, *_remarks(title))
         if len(found := self._among.preferred.get(name, frozenset())) == 1:
             return next(iter(found))
         if found:
@@ -157,7 +157,7 @@ class Subjects:
         candidates = {
             each
             for other in others
-            for each in self._among.preferred.get(plain(other.strip()), ())
+            for each in self._among.preferred.get(normalize(other.strip()), ())
             if other.strip() and self._akin(name, each) and not self._differs(name, each)
         }
         return candidates.pop() if len(candidates) == 1 and not found else ""
@@ -165,10 +165,10 @@ class Subjects:
     def _akin(self, name: str, identity: str) -> bool:
         """Return whether title and label share a character: mere homonyms seldom do."""
         concept = self._concepts.by_id[identity]
-        return bool(set(name) & set(plain(concept.zh)) or _WORD.match(name))
+        return bool(set(name) & set(normalize(concept.zh)) or _WORD.match(name))
 
     def _differs(self, name: str, identity: str) -> bool:
-        label = plain(self._concepts.by_id[identity].zh)
+        label = normalize(self._concepts.by_id[identity].zh)
         if _WORD.match(name):
             return False
         if name in words()["distinct"]:

@@ -16,15 +16,23 @@ from shiyi.verification.corpora import (
     read_records,
     text_digest,
 )
-from shiyi.verification.rows import records_of
+from shiyi.verification.rows import find_records
 
-__all__ = ["COLUMNS", "Check", "PointerRow", "check", "open_words", "words_at", "write_pointers"]
+__all__ = [
+    "COLUMNS",
+    "PointerReport",
+    "PointerRow",
+    "check",
+    "open_words",
+    "read_pointed_words",
+    "write_pointers",
+]
 
 AROUND: Final = 120  # characters shown on each side of the words that evidence names
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PointerReport:
     """How many pointers were read, per corpus, which moved, and which corpora are missing."""
 
     read: dict[str, int]
@@ -37,7 +45,7 @@ class Check:
         return sum(self.read.values())
 
 
-def words_at(row: PointerRow, record: Record) -> str:
+def read_pointed_words(row: PointerRow, record: Record) -> str:
     """Return the words that a pointer names: a span of a cell, or the cell of its column."""
     cell = record.cells.get(row.column, "")
     return cell[row.start : row.end] if row.end else cell
@@ -54,7 +62,7 @@ def pointer_fault(row: PointerRow, record: Record | None) -> str:
         if not 0 <= row.start < row.end <= len(record.cells[row.column]):
             length = len(record.cells[row.column])
             return f"{place}: {row.start}–{row.end} lies outside the {length} characters there"
-        digest = text_digest(words_at(row, record))
+        digest = text_digest(read_pointed_words(row, record))
     else:
         digest = record.digest
     if digest != row.digest:
@@ -65,7 +73,9 @@ def pointer_fault(row: PointerRow, record: Record | None) -> str:
     return ""
 
 
-def check(registry: Registry, folder: Path | None = None, sample: int = 0, seed: int = 27) -> Check:
+def check(
+    registry: Registry, folder: Path | None = None, sample: int = 0, seed: int = 27
+) -> PointerReport:
     """Re-read the pointers of ``folder``, or ``sample`` of them drawn at random.
 
     A corpus that is not installed is counted as missing, never as read.
@@ -88,7 +98,7 @@ def check(registry: Registry, folder: Path | None = None, sample: int = 0, seed:
             corpus = registry.known[name]
             found = list(file_faults(corpus, paths[name]))
             faults += found or list(_faults(corpus, paths[name], each))
-    return Check(read, faults, missing)
+    return PointerReport(read, faults, missing)
 
 
 def _faults(corpus: Corpus, folder: Path, rows: Iterable[PointerRow]) -> Iterator[str]:
@@ -132,7 +142,7 @@ def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
         if table is None or not (folder / table.file).is_file():
             continue
         whole = table.model_copy(update={"where": {}})  # other tables read other rows of the file
-        found = records_of(whole, folder, place.key, registry.folder)
+        found = find_records(whole, folder, place.key, registry.folder)
         cell = next((each.cells.get(place.column, "") for each in found), "")
         if text_digest(cell[start:end]) == place.digest:
             return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]

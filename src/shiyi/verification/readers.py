@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from shiyi.ingest.tables.concepts import Concepts
 from shiyi.ontology.schema import Schema
-from shiyi.verification.names import Found, Names, plain, words
+from shiyi.verification.names import NameMatch, Names, normalize, words
 
 ENDINGS = {"Syndrome": "证", "TCMDisease": "病", "Constitution": "质"}
 CLINICAL = frozenset(
@@ -106,7 +106,7 @@ class Reader:
             identity
             for one in wholes
             for each in names.find(one)
-            if not denied(one, each) and not (each.shortened and _goes_on(one, each))
+            if not is_denied(one, each) and not (each.shortened and _continues(one, each))
             for identity in each.ids
         )
 
@@ -116,9 +116,9 @@ class Reader:
             return Verdict.SUPPORTS
         if self._concepts.by_id[claimed].class_name in {"Efficacy", "Therapy"}:
             concept = self._concepts.by_id[claimed]
-            given = "，".join((plain(text), *map(plain, expansions(text))))
+            given = "，".join((normalize(text), *map(normalize, expansions(text))))
             for label in (concept.zh, *concept.alt_zh):
-                name = plain(label)
+                name = normalize(label)
                 if len(name) == 4 and all(_has(given, half) for half in (name[:2], name[2:])):
                     return Verdict.SUPPORTS
         return None
@@ -139,21 +139,21 @@ class Reader:
 
     def listed(self, relation: str, text: str) -> frozenset[str]:
         """Return the concepts that are items of a list, without amounts and ways to prepare."""
-        return self._listed(relation, text)
+        return self._listed_concepts(relation, text)
 
     @lru_cache(maxsize=4096)  # noqa: B019 - one reader a run
-    def _listed(self, relation: str, text: str) -> frozenset[str]:
+    def _listed_concepts(self, relation: str, text: str) -> frozenset[str]:
         names = self.names(relation)
         return frozenset(
             identity
-            for item in _ITEMS.split(_BRACKETS.sub("", plain(text)))
+            for item in _ITEMS.split(_BRACKETS.sub("", normalize(text)))
             for identity in _item(item, names)
         )
 
     def exact(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where the cell, or a part of it between commas, is a name."""
         names = self.names(relation)
-        parts = (plain(text), *re.split(r"\s*[,;|、，；]\s*|\s+and\s+", plain(text)))
+        parts = (normalize(text), *re.split(r"\s*[,;|、，；]\s*|\s+and\s+", normalize(text)))
         content = frozenset().union(*(self._exact(names, part.strip(" .")) for part in parts))
         return Verdict.SUPPORTS if self.entails(relation, content, claimed) else None
 
@@ -169,7 +169,7 @@ class Reader:
         for clause in clauses(text):
             if not warns(relation, clause):
                 continue
-            stated = _besides().sub("", plain(clause))
+            stated = _exception_pattern().sub("", normalize(clause))
             if self.mentions(relation, stated, claimed):
                 return Verdict.SUPPORTS
         return None
@@ -177,7 +177,7 @@ class Reader:
     def parts(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where the object is one of the parts between dashes."""
         names = self.names(relation).whole
-        found = any(claimed in names.get(plain(part), ()) for part in text.split("-"))
+        found = any(claimed in names.get(normalize(part), ()) for part in text.split("-"))
         return Verdict.SUPPORTS if found else None
 
     def places(self, relation: str, text: str, claimed: str) -> Verdict | None:
@@ -186,7 +186,7 @@ class Reader:
 
     def lactation(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a sentence on breastfeeding warns, for nursing women alone."""
-        given, known = plain(text), words()
+        given, known = normalize(text), words()
         if claimed != LACTATING or re.search(known["lactation_besides"], given):
             return None
         if re.search(known["lactation_ban"], given):
@@ -199,7 +199,7 @@ class Reader:
         names = self.names(relation).whole
         for pattern in _properties(relation):
             if match := pattern.search(text):
-                parts = re.split(r"[、或和及]|的干燥", plain(match["said"]))
+                parts = re.split(r"[、或和及]|的干燥", normalize(match["said"]))
                 if any(claimed in names.get(part.strip(), ()) for part in parts):
                     return Verdict.SUPPORTS
         return None
@@ -228,14 +228,14 @@ VALUES = frozenset({"hasNature", "hasFlavour", "hasMeridianTropism", "hasToxicit
 
 
 @lru_cache
-def _besides() -> re.Pattern[str]:
+def _exception_pattern() -> re.Pattern[str]:
     return re.compile(words()["besides"])
 
 
 def _has(text: str, half: str) -> bool:
     """Return whether a half of a name stands in the text, not after a denial."""
     place = text.find(half)
-    return place >= 0 and not denied(text, Found(place, place + len(half), frozenset()))
+    return place >= 0 and not is_denied(text, NameMatch(place, place + len(half), frozenset()))
 
 
 def _item(item: str, names: Names) -> frozenset[str]:
@@ -261,15 +261,15 @@ def _properties(relation: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(each) for each in words()["properties"][relation])
 
 
-def denied(text: str, found: Found) -> bool:
+def is_denied(text: str, found: NameMatch) -> bool:
     """Return whether the words before a name deny it."""
-    before = plain(text[max(0, found.start - 24) : found.start])
+    before = normalize(text[max(0, found.start - 24) : found.start])
     if _LATIN.search(text[found.start : found.end]):
         return before.endswith(tuple(words()["english_denials"]))
     return before.endswith(tuple(words()["denials"]))
 
 
-def _goes_on(text: str, found: Found) -> bool:
+def _continues(text: str, found: NameMatch) -> bool:
     """Return whether a short pattern name goes on to another word."""
     after = text[found.end :]
     if not after or found.end - found.start > 3:
@@ -293,7 +293,7 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 def warns(relation: str, clause: str) -> bool:
     """Return whether a clause forbids, or for a caution at least warns."""
-    given = plain(clause)
+    given = normalize(clause)
     strength = "caution" if relation == "cautionIn" else "forbidding"
     if _LATIN.search(given[:40]):
         if any(each in given for each in words()["english_permission"]):
@@ -308,7 +308,7 @@ def expansions(text: str) -> tuple[str, ...]:
     >>> expansions("补肝肾，脉细数")
     ('补肝', '补肾', '脉细', '脉数')
     """
-    return tuple(dict.fromkeys(_expansions(plain(text))))
+    return tuple(dict.fromkeys(_expansions(normalize(text))))
 
 
 def _expansions(text: str) -> Iterator[str]:

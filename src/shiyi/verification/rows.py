@@ -34,7 +34,7 @@ def unpack(corpus: Corpus, path: Path, base: Path) -> int:
     return number
 
 
-def records_of(table: Table, folder: Path, key: str, base: Path) -> Iterable[Record]:
+def find_records(table: Table, folder: Path, key: str, base: Path) -> Iterable[Record]:
     """Return the rows of a table with a key: from what was unpacked, else by reading the file."""
     path = folder / table.file
     if table.file.endswith(_PACKED) and (base / FILE).is_file():

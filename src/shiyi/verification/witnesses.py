@@ -96,7 +96,7 @@ def independent(witnesses: Iterable[Witness]) -> list[list[Witness]]:
     return [sorted(found, key=lambda one: one.order) for _, _, found in groups]
 
 
-def chosen(groups: Sequence[Sequence[Witness]]) -> list[Witness]:
+def choose_witnesses(groups: Sequence[Sequence[Witness]]) -> list[Witness]:
     """Return the first witness of each group; of many the earliest, the latest and some between."""
     firsts = sorted((group[0] for group in groups), key=lambda one: one.order)
     if len(firsts) <= _SHOWN:
@@ -173,7 +173,7 @@ def select(
     rows = [
         _pointer(each, SUPPORTS if claim in admission.made else STATES)
         for claim in enough[:MOST]
-        for each in chosen(grouped[claim])
+        for each in choose_witnesses(grouped[claim])
         if (*claim, each.book.file) not in listed
     ]
     write_pointers(folder / f"{CORPUS}.tsv", rows, "bench/books.py select")

@@ -15,7 +15,7 @@ from shiyi.answering.generation.audit import (
     NOT_ON_RECORD,
     SUPPORTED,
     Auditor,
-    sentences_of,
+    split_sentences,
 )
 from shiyi.answering.runtime import Runtime
 from shiyi.cli import main
@@ -63,7 +63,7 @@ def test_dose_with_a_source_is_no_danger(auditor: Auditor) -> None:
 
 def test_text_is_cut_into_sentences() -> None:
     text = "Goji is sweet (neutral, too). 枸杞子性平！\n\n- 味甘；"
-    assert sentences_of(text) == ("Goji is sweet (neutral, too).", "枸杞子性平！", "- 味甘；")
+    assert split_sentences(text) == ("Goji is sweet (neutral, too).", "枸杞子性平！", "- 味甘；")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_text_is_cut_into_sentences() -> None:
 )
 def test_unreadable_texts_are_refused(text: str) -> None:
     with pytest.raises(UsageError):
-        sentences_of(text)
+        split_sentences(text)
 
 
 def test_hundred_sentences_take_less_than_a_second(auditor: Auditor) -> None:

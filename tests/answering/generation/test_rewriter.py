@@ -19,10 +19,10 @@ from shiyi.artefacts import artefact
 from shiyi.cli import main
 from shiyi.errors import OutsideError, ReplyError
 from shiyi.model.answer import Answer, Sentence
-from shiyi.prompts.caching import Remembered
+from shiyi.prompts.caching import ReplyCache
 from shiyi.prompts.chat import GrowingList, parse_object
 from shiyi.prompts.openai import OpenAIChatModel
-from shiyi.prompts.resilience import Breaker
+from shiyi.prompts.resilience import CircuitBreaker
 from shiyi.prompts.templates import Prompt
 from shiyi.server.api.routes import relay_events
 from shiyi.server.app import create_app
@@ -57,10 +57,10 @@ class Streaming(ThreadingHTTPServer):
         self.gate = threading.Event()
         self.asked: list[dict[str, Any]] = []
 
-    def model(self, timeout: float = 20.0) -> Breaker:
+    def model(self, timeout: float = 20.0) -> CircuitBreaker:
         url = f"http://127.0.0.1:{self.server_port}/v1"
         settings = ModelSettings(timeout=timeout, retries=0)
-        return Breaker(OpenAIChatModel("scripted", url, KEY, settings), timeout)
+        return CircuitBreaker(OpenAIChatModel("scripted", url, KEY, settings), timeout)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -121,7 +121,7 @@ class Ear:
         self.drafts: list[Answer] = []
         self.received: list[str] = []
 
-    def drafted(self, answer: Answer) -> None:
+    def receive_draft(self, answer: Answer) -> None:
         self.drafts.append(answer)
 
     def written(self, sentence: Sentence) -> None:
@@ -219,7 +219,7 @@ def test_a_kept_reply_is_heard_again_and_a_streamed_answer_replays(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     endpoint.pieces = by_characters(said(answer, GOOD))
-    model, ear = Remembered(endpoint.model()), Ear()
+    model, ear = ReplyCache(endpoint.model()), Ear()
     first = converse(runtime, QUESTION, model=model, listener=ear).answer
     again = converse(runtime, QUESTION, model=model, listener=ear).answer
     assert ear.received == [answer.verdict.text, GOOD] * 2

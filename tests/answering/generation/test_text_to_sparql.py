@@ -9,9 +9,9 @@ import pytest
 from shiyi.answering.generation.text_to_sparql import (
     REPAIRS,
     ROWS,
-    Written,
+    QueryRun,
     ask_in_sparql,
-    prepared,
+    prepare_query,
 )
 from shiyi.answering.pipeline import Runtime
 from shiyi.cli import main
@@ -23,7 +23,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.named import Query, query_names
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat
-from shiyi.sparql.queries.vocabulary_check import VocabularyCheck, patterns_of
+from shiyi.sparql.queries.vocabulary_check import VocabularyCheck, list_patterns
 from shiyi.sparql.sandbox.pool import QueryPool
 from tests.support.model_endpoints import KEY, Endpoint, chat, serve_script
 from tests.tables import from_table
@@ -52,7 +52,7 @@ def opened(starter_kb: Path) -> Iterator[tuple[Runtime, QueryPool]]:
 
 def asked(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint, *replies: str, seconds: float = 2.0
-) -> Written:
+) -> QueryRun:
     """Ask; the model gives the replies in turn and repeats the last."""
     text = iter(replies)
     last = [""]
@@ -147,7 +147,7 @@ def test_the_outermost_limit_is_held(
     opened: tuple[Runtime, QueryPool], text: str, end: str
 ) -> None:
     facts = opened[0].facts
-    assert prepared(text, VocabularyCheck(facts.schema, facts.classes.get)).endswith(end)
+    assert prepare_query(text, VocabularyCheck(facts.schema, facts.classes.get)).endswith(end)
 
 
 def test_our_own_queries_pass_the_check(opened: tuple[Runtime, QueryPool]) -> None:
@@ -156,17 +156,17 @@ def test_our_own_queries_pass_the_check(opened: tuple[Runtime, QueryPool]) -> No
     faults = {}
     for name in query_names():
         text = Query.named(name).text
-        if "CONSTRUCT" not in text and (found := checker.faults(patterns_of(text))):
+        if "CONSTRUCT" not in text and (found := checker.faults(list_patterns(text))):
             faults[name] = found
     assert faults == {}
 
 
 def test_paths_are_read_along_and_against() -> None:
-    read = patterns_of("SELECT * { ?f ^shiyi:suitableFood/shiyi:impliesSyndrome ?s }")
+    read = list_patterns("SELECT * { ?f ^shiyi:suitableFood/shiyi:impliesSyndrome ?s }")
     words = [(p.subject, p.predicate.rpartition("#")[2], p.object) for p in read]
     assert words == [("?.0", "suitableFood", "?f"), ("?.0", "impliesSyndrome", "?s")]
     with pytest.raises(QueryError, match="rdf:reifies"):
-        patterns_of("SELECT * { << ?s ?p ?o >> shiyi:confidence ?n }")
+        list_patterns("SELECT * { << ?s ?p ?o >> shiyi:confidence ?n }")
 
 
 def test_api_and_command_show_every_round(

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from shiyi.answering.knowledge.fact_file import FILE, open_facts
 from shiyi.answering.knowledge.facts import Facts
-from shiyi.answering.knowledge.updates import freshen, standing, write_standing
+from shiyi.answering.knowledge.updates import open_state, refresh_files, write_state
 from shiyi.answering.runtime import Runtime
 from shiyi.cli import main
-from shiyi.columnar.mapped_file import Mapped, write
-from shiyi.columnar.strings import Changed, Picked, Strings
+from shiyi.columnar.mapped_file import Memmap, write
+from shiyi.columnar.strings import PatchedMap, Selection, Strings
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
 from shiyi.errors import IndexMismatchError
@@ -23,7 +23,7 @@ from shiyi.model.rdf import DefaultGraph, Literal, Quad
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.reasoning.adjacency import Projection
-from shiyi.reasoning.derivation import rule_quads, swap
+from shiyi.reasoning.derivation import replace_derived, rule_quads
 from shiyi.reasoning.rules import DERIVED
 from shiyi.settings import Settings
 from shiyi.sparql.base.digests import note_digests
@@ -53,7 +53,7 @@ PARTS = (
 def kb(tmp_path: Path) -> Path:
     path = build(tmp_path / "kb")
     with KnowledgeBase.open(path, write=True) as base:
-        write_standing(base, SCHEMA)
+        write_state(base, SCHEMA)
     return path
 
 
@@ -67,7 +67,7 @@ def sets(stored: Any) -> dict[Any, Any]:
 
 
 def check(base: KnowledgeBase) -> None:
-    stored, read = standing(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
+    stored, read = open_state(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
     for name in PARTS:
         assert sets(getattr(stored.facts, name)) == sets(getattr(read, name)), name
     for end in (*read.by_subject, *read.by_object):
@@ -119,14 +119,14 @@ def test_a_renamed_and_moved_concept_is_in_what_is_opened(kb: Path) -> None:
             why="test",
         )
         check(base)
-        assert standing(base, SCHEMA, base.store).facts.label(GOJI.value, "en") == "wolfberry"
+        assert open_state(base, SCHEMA, base.store).facts.label(GOJI.value, "en") == "wolfberry"
 
 
 def test_what_is_derived_anew_is_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
-        swap(base.store, tuple(rule_quads(base.store)), ("rules",))
+        replace_derived(base.store, tuple(rule_quads(base.store)), ("rules",))
         check(base)
-        swap(base.store, (), ("rules",))
+        replace_derived(base.store, (), ("rules",))
         check(base)
         assert not any(base.store.match(None, None, None, DERIVED))
 
@@ -138,12 +138,12 @@ def test_files_are_written_again_where_much_changed(
         path = base.folder / "index" / FILE
         note_digests(base.folder)
         before = path.read_bytes()
-        swap(base.store, tuple(rule_quads(base.store)), ("rules",))
+        replace_derived(base.store, tuple(rule_quads(base.store)), ("rules",))
         decisions = Decisions(Changes(base.writer))
         decisions.review(HARM.iri.value, "accept", "li")
-        assert not freshen(base, SCHEMA)  # little changed
+        assert not refresh_files(base, SCHEMA)  # little changed
         monkeypatch.setattr("shiyi.answering.knowledge.updates._FEW", -9)
-        assert freshen(base, SCHEMA)
+        assert refresh_files(base, SCHEMA)
         monkeypatch.undo()
         assert path.read_bytes() != before
         stored = open_facts(path.parent, base.release, SCHEMA)
@@ -163,7 +163,7 @@ def test_claims_that_stay_inside_are_not_in_what_is_opened(kb: Path) -> None:
                 found = base.store.match(*terms, **named)
                 return (q for q in found if getattr(q.subject, "value", "") != shut)
 
-        shown = standing(base, SCHEMA, Shown(None), (shut,))
+        shown = open_state(base, SCHEMA, Shown(None), (shut,))
         assert shut in facts.by_claim
         assert shut not in shown.facts.by_claim
         assert shut not in set(shown.projection.claims)
@@ -197,7 +197,7 @@ TEXTS = st.text(max_size=6).filter(lambda each: not has_surrogates(each))
 def test_packed_strings_are_read_and_found_again(head: str, ends: list[str], other: str) -> None:
     found, other = [head + each for each in ends], head + other
     ordered = sorted(set(found))
-    table, picked = Strings.of(ordered), Picked.of(found)
+    table, picked = Strings.of(ordered), Selection.of(found)
     written = table.arrays("some")
     assert Strings.over(written, "some") == table
     assert list(table) == ordered
@@ -223,9 +223,9 @@ def has_surrogates(text: str) -> bool:
 def test_a_changed_mapping_is_as_the_changes_say(
     values: dict[int, int], changes: list[dict[int, int | None]]
 ) -> None:
-    made, plain = Changed(values, {}), dict(values)
+    made, plain = PatchedMap(values, {}), dict(values)
     for each in changes:
-        made = Changed(made, each)
+        made = PatchedMap(made, each)
         for key, value in each.items():
             plain.pop(key, None)
             if value is not None:
@@ -241,7 +241,7 @@ def test_other_programs_read_the_file(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         path = base.folder / "index" / FILE
         arrays = load_file(path)
-        result = Mapped.open(path)
+        result = Memmap.open(path)
         assert {k: v.tolist() for k, v in arrays.items()} == {
             k: v.tolist() for k, v in result.arrays.items()
         }

@@ -9,7 +9,7 @@ from shiyi.answering.knowledge import facts as facts_of_answers
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.knowledge.facts import Facts
-from shiyi.columnar.strings import Changed, Listed
+from shiyi.columnar.strings import LazyMap, PatchedMap
 from shiyi.linking import normalization
 from shiyi.ontology.schema import Schema
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -49,7 +49,7 @@ def test_a_name_is_in_memory_once_however_many_claims_have_it(starter_kb: Path) 
 def test_names_that_nobody_has_are_not_remembered(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         labels = opened(base).labels
-        assert isinstance(labels, Listed)
+        assert isinstance(labels, LazyMap)
         name = next(iter(labels))
         assert labels[name]
         before = labels._known.cache_info().currsize
@@ -77,9 +77,9 @@ def test_hierarchies_stay_in_memory_up_to_a_number_of_concepts(
 
 
 def test_an_entry_that_came_and_went_leaves_nothing_behind() -> None:
-    entries: Changed[str, int] = Changed({"a": 1, "b": 2}, {"b": None})
+    entries: PatchedMap[str, int] = PatchedMap({"a": 1, "b": 2}, {"b": None})
     for number in range(1000):
-        entries = Changed(Changed(entries, {f"c{number}": 3}), {f"c{number}": None})
+        entries = PatchedMap(PatchedMap(entries, {f"c{number}": 3}), {f"c{number}": None})
     assert dict(entries) == {"a": 1}
     assert len(entries) == 1
     assert entries.changes == {"b": None}

@@ -9,7 +9,7 @@ import pytest
 from shiyi.answering.knowledge.overlay import find_school, schools, windows
 from shiyi.answering.pipeline import Runtime, replay
 from shiyi.errors import FormatError, UsageError
-from shiyi.linking.embedding.embedder import shipped
+from shiyi.linking.embedding.embedder import open_shipped
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source, Status, Tier
@@ -82,7 +82,7 @@ def runtime() -> Runtime:
     store.change(add=[*release(), *school("warm", COLD, LILY), *school("cool", HEAT)])
     linker = Linker(LabelIndex.from_store(store, "test"))
     projection = Projection.from_store(store, "test")
-    return Runtime.over(store, linker, projection, Settings(), shipped())
+    return Runtime.over(store, linker, projection, Settings(), open_shipped())
 
 
 @pytest.mark.parametrize("method", ["fused", "neighbourhood"])

@@ -11,9 +11,9 @@ import pytest
 
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import Facts
-from shiyi.answering.knowledge.updates import level, touched
+from shiyi.answering.knowledge.updates import changes_in, level
 from shiyi.answering.runtime import Runtime, RuntimeHolder
-from shiyi.columnar.strings import Changed
+from shiyi.columnar.strings import PatchedMap
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
 from shiyi.model.answer import CitedEvidence
@@ -131,7 +131,7 @@ def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
     eased = [claim(each, SHIYI.relieves, TIRED, 0.7) for each in (GOJI, DATE, STEW)]
     found = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
     base.writer.write(found, key="eased", who="test", why="test")
-    living.refresh(*touched(found))
+    living.refresh(*changes_in(found))
     walked = retrieved(living.current)
     seen = [walked]
     for step in range(8):
@@ -144,7 +144,7 @@ def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
         above = [each for each in concepts if each != node and each.value > node.value]
         new += [Quad(node, SKOS.broader, each, default) for each in above if chance.random() < 0.2]
         base.writer.write(new, old, key=f"{seed}-{step}", who="test", why="test")
-        living.refresh(*touched((*old, *new)))
+        living.refresh(*changes_in((*old, *new)))
         check_facts(living, base)
         walked = retrieved(living.current)
         assert walked == retrieved(Runtime.open(base, Settings()))
@@ -221,5 +221,5 @@ def test_what_was_held_before_a_change_goes_with_it(
 
 
 def held_now() -> Counter[str]:
-    kinds = {Runtime, Facts, Evidences, CitedEvidence, Changed, Projection}
+    kinds = {Runtime, Facts, Evidences, CitedEvidence, PatchedMap, Projection}
     return Counter(type(each).__name__ for each in gc.get_objects() if type(each) in kinds)

@@ -9,7 +9,7 @@ import pytest
 from shiyi.answering.pipeline import METHODS as EVERY
 from shiyi.answering.pipeline import Runtime, replay
 from shiyi.errors import FormatError, UsageError
-from shiyi.linking.embedding.embedder import shipped
+from shiyi.linking.embedding.embedder import open_shipped
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.profile import Profile
@@ -38,7 +38,7 @@ def made(settings: Settings | None = None) -> Runtime:
     store = bases.stored()
     linker = Linker(LabelIndex.from_store(store, "test"))
     projection = Projection.from_store(store, "test")
-    return Runtime.over(store, linker, projection, settings or Settings(), shipped())
+    return Runtime.over(store, linker, projection, settings or Settings(), open_shipped())
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from shiyi.answering.methods import mlkg_rag
-from shiyi.answering.methods.method import at
+from shiyi.answering.methods.method import claims_at
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.runtime import RuntimeHolder
-from shiyi.linking.embedding.embedder import shipped
+from shiyi.linking.embedding.embedder import open_shipped
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.claim import Claim
@@ -72,7 +72,7 @@ def made(quads: Iterable[Quad] = (), claims: Iterable[Claim] = (), settings: str
     store.change(add=list(quads))
     linker = Linker(LabelIndex.from_store(store, "test"))
     projection = Projection.from_store(store, "test")
-    return Runtime.over(store, linker, projection, Settings.read(settings, {}), shipped())
+    return Runtime.over(store, linker, projection, Settings.read(settings, {}), open_shipped())
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_words_of_a_case_go_to_what_they_refer_to(runtime: Runtime) -> None:
 
 
 def test_beam_one_loses_a_case_that_beam_three_finds(runtime: Runtime) -> None:
-    embedder = shipped()
+    embedder = open_shipped()
     assert embedder is not None
     entities = (iri("symptom-sleep"), iri("symptom-stomach"))
     wide = mlkg_rag.descend(runtime, embedder, entities, beam=3, levels=2)
@@ -164,7 +164,7 @@ def test_beam_one_loses_a_case_that_beam_three_finds(runtime: Runtime) -> None:
 
 
 def test_the_nearer_class_has_the_smaller_distance(runtime: Runtime) -> None:
-    embedder = shipped()
+    embedder = open_shipped()
     assert embedder is not None
     way = mlkg_rag.descend(runtime, embedder, (iri("symptom-stomach"),), beam=3, levels=2)
     assert way.leaves[0][0] == iri("gbt-spleen-stomach")
@@ -269,7 +269,7 @@ def test_a_claim_withdrawn_since_the_index_was_made_is_left_out() -> None:
 def test_a_hub_is_looked_at_by_its_surest_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.answering.methods.method.HUB", 2)
     facts = made().facts
-    found = at(facts, iri("substance-mung"))
+    found = claims_at(facts, iri("substance-mung"))
     assert len(found) == 2
     mung = (*facts.by_subject[iri("substance-mung")], *facts.by_object[iri("substance-mung")])
     assert [f.confidence for f in found] == sorted((f.confidence for f in mung), reverse=True)[:2]

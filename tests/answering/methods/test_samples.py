@@ -9,13 +9,13 @@ from urllib.parse import urlparse
 
 import pytest
 
-from shiyi.answering.methods.mlkg_rag import Descent, _sure
+from shiyi.answering.methods.mlkg_rag import ClassDescent, _sure
 from shiyi.answering.pipeline import AskRequest, ask
-from shiyi.answering.retrieval.casebook import counted, worded
+from shiyi.answering.retrieval.casebook import count_cases, score_by_words
 from shiyi.answering.runtime import Runtime
 from shiyi.artefacts import artefact
 from shiyi.cli import main
-from shiyi.linking.case_terms import classes_named
+from shiyi.linking.case_terms import find_class_codes
 from shiyi.model.iris import resource
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
@@ -87,12 +87,12 @@ def test_the_sample_is_found_by_paraphrase_and_filed_right(sampled: Runtime) -> 
 
 def test_every_case_is_found_by_its_own_words(sampled: Runtime) -> None:
     for case in sampled.casebook.cases:
-        likeness = worded(sampled.casebook, case.text)
+        likeness = score_by_words(sampled.casebook, case.text)
         assert max(likeness, key=likeness.__getitem__) == case.iri
 
 
 def test_an_unlike_question_finds_no_case_by_words(sampled: Runtime) -> None:
-    scores = worded(sampled.casebook, "a swelling on the tip of one finger")
+    scores = score_by_words(sampled.casebook, "a swelling on the tip of one finger")
     assert max(scores.values(), default=0.0) < 0.3
 
 
@@ -124,7 +124,7 @@ def test_so_many_cases_are_shown_as_the_setting_says(sampled: Runtime) -> None:
 
 
 def test_what_is_near_to_nothing_is_filed_under_nothing() -> None:
-    way = Descent((("x", 1.4), ("y", 1.5)), ({"step": "descent"}, {"step": "descent"}))
+    way = ClassDescent((("x", 1.4), ("y", 1.5)), ({"step": "descent"}, {"step": "descent"}))
     assert _sure(way, entities=1, most=0.8) is way
     far = _sure(way, entities=1, most=0.6)
     assert far.leaves == ()
@@ -132,15 +132,15 @@ def test_what_is_near_to_nothing_is_filed_under_nothing() -> None:
 
 
 def test_a_sign_of_many_complaints_gives_way_to_a_complaint() -> None:
-    assert classes_named("疲劳，出汗")[0] == "a06-01"
-    assert classes_named("出汗多，人很累，咳嗽")[0] == "a04-04"
-    assert classes_named("枸杞的性味") == ()
+    assert find_class_codes("疲劳，出汗")[0] == "a06-01"
+    assert find_class_codes("出汗多，人很累，咳嗽")[0] == "a04-04"
+    assert find_class_codes("枸杞的性味") == ()
 
 
 def test_made_up_cases_are_called_so(sampled: Runtime) -> None:
     answer = ask(sampled, AskRequest("老寒腿，膝盖一冷就疼", "therapy"))
     assert any("编写的示例" in each for each in answer.missing)
-    cold = counted(sampled.store, resource("symptom-insomnia").value)
+    cold = count_cases(sampled.store, resource("symptom-insomnia").value)
     assert cold.cases == cold.made_up > 0
 
 

@@ -6,10 +6,10 @@ from shiyi.answering.pipeline import Runtime
 from shiyi.answering.recommendation.additive_effects import (
     EFFECTS,
     Record,
-    _unsaid,
+    _is_unstated,
     effect_of,
-    recorded_of,
-    together,
+    find_shared,
+    list_effects,
 )
 from shiyi.answering.safety import Safety
 from shiyi.answering.understanding.patient import Person
@@ -118,7 +118,7 @@ def _of(thing: str, weight: int = _SURE, end: str = "") -> Record:
 def test_what_is_eaten_prescribed_or_recorded_together_is_left_to_that(
     runtime: Runtime, effect: str, one: Record, other: Record, unsaid: bool
 ) -> None:
-    assert _unsaid(runtime.safety, _OF[effect], one, other) is unsaid
+    assert _is_unstated(runtime.safety, _OF[effect], one, other) is unsaid
 
 
 def test_a_source_that_found_nothing_or_a_record_of_what_is_meant_settles_it_alone(
@@ -130,16 +130,18 @@ def test_a_source_that_found_nothing_or_a_record_of_what_is_meant_settles_it_alo
     assert any(f.against == warfarin for f in found)
     shanyao, pelargonium = _of("substance-shanyao"), _of("supplement-pelargonium")
     monkeypatch.setattr(Safety, "check", lambda *_: ())
-    assert _unsaid(safety, bleeding, shanyao, _of("drug-warfarin"))
-    assert not _unsaid(safety, bleeding, pelargonium, _of("drug-warfarin"))
+    assert _is_unstated(safety, bleeding, shanyao, _of("drug-warfarin"))
+    assert not _is_unstated(safety, bleeding, pelargonium, _of("drug-warfarin"))
     monkeypatch.setattr(Safety, "check", lambda *_: found)
-    assert not _unsaid(safety, bleeding, shanyao, _of("drug-warfarin", end="supplement-valerian"))
+    assert not _is_unstated(
+        safety, bleeding, shanyao, _of("drug-warfarin", end="supplement-valerian")
+    )
 
 
 def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Runtime) -> None:
     danshen, policosanol = (
         (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
     )
-    things = [recorded_of(runtime.safety, each[0]) for each in (danshen, policosanol)]
+    things = [list_effects(runtime.safety, each[0]) for each in (danshen, policosanol)]
     assert all(effect_of(runtime.safety, _OF["bleeding"], each) for each in things)
-    assert together(runtime.safety, (danshen, policosanol)) == ()
+    assert find_shared(runtime.safety, (danshen, policosanol)) == ()

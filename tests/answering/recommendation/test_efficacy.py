@@ -5,7 +5,7 @@ import pytest
 from shiyi.answering.generation.rewriter import SentenceCheck
 from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.recommendation.candidates import Candidate, _supported
+from shiyi.answering.recommendation.candidates import Candidate, _drop_unsupported
 from shiyi.answering.understanding.question import Question
 from shiyi.model.answer import Answer
 from shiyi.model.iris import resource
@@ -172,15 +172,15 @@ def test_a_supplement_needs_a_rated_effect_where_one_has_it(
     well, wanting, plain = _ways(runtime)
     asked = read(runtime, "which supplement for insomnia")
     assert asked.wants_supplement
-    assert _supported(asked, (well, wanting, plain), runtime.safety) == [well]
-    assert _supported(asked, (wanting, plain), runtime.safety) == [plain]
+    assert _drop_unsupported(asked, (well, wanting, plain), runtime.safety) == [well]
+    assert _drop_unsupported(asked, (wanting, plain), runtime.safety) == [plain]
 
 
 def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
     runtime: Runtime, parsed: Question
 ) -> None:
     well, wanting, plain = _ways(runtime)
-    assert _supported(parsed, (well, wanting, plain), runtime.safety) == [well, plain]
+    assert _drop_unsupported(parsed, (well, wanting, plain), runtime.safety) == [well, plain]
 
 
 def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime) -> None:

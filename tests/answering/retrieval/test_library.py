@@ -16,9 +16,9 @@ from shiyi.answering.retrieval.passages import (
     Unit,
     units,
 )
-from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.errors import IndexMismatchError
-from shiyi.linking.embedding.embedder import shipped
+from shiyi.linking.embedding.embedder import open_shipped
 from shiyi.model.iris import ID, content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.serialization import claim_quads
@@ -36,7 +36,7 @@ UNITS = (
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return Library.build(UNITS, "r1", shipped())
+    return Library.build(UNITS, "r1", open_shipped())
 
 
 def test_words_are_pairs_of_characters_and_whole_latin_words() -> None:
@@ -73,13 +73,13 @@ def test_kinds_and_claims_narrow_a_recall(library: Library) -> None:
     assert [h.unit.kind for h in library.by_words("百合", 3, (PASSAGE,))] == [PASSAGE]
     near = library.by_words("性(四气) nature", 3, claims={"claim/1"})
     assert [h.unit.iri for h in near] == ["claim/1"]
-    assert [u.iri for u in library.bearing(["claim/3"], (PASSAGE,))] == ["passage/1"]
-    assert library.bearing(["claim/3"], (PASSAGE,))[0].section == "食疗 > 安神"
+    assert [u.iri for u in library.texts_of(["claim/3"], (PASSAGE,))] == ["passage/1"]
+    assert library.texts_of(["claim/3"], (PASSAGE,))[0].section == "食疗 > 安神"
 
 
 def test_units_have_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.answering.retrieval.library._BATCH", 3)
-    library = Library.build([*UNITS, *UNITS[:3]], "r1", shipped())
+    library = Library.build([*UNITS, *UNITS[:3]], "r1", open_shipped())
     for unit in UNITS:
         assert library.by_meaning(unit.text, 1)[0].unit.text == unit.text
     assert library.by_meaning(UNITS[3].text, 9, (PASSAGE,))[0].unit == UNITS[3]
@@ -87,14 +87,14 @@ def test_units_have_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPa
 
 
 def test_an_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
-    Library.build(UNITS, "r1", shipped(), tmp_path)
-    opened = Library.open(tmp_path, "r1", shipped())
+    Library.build(UNITS, "r1", open_shipped(), tmp_path)
+    opened = Library.open(tmp_path, "r1", open_shipped())
     assert [h.unit.iri for h in opened.by_words("失眠", 2)] == ["claim/3"]
     assert opened.by_meaning("insomnia", 1)[0].unit.iri == "claim/3"
     with pytest.raises(IndexMismatchError, match="r1"):
-        Library.open(tmp_path, "r2", shipped())
+        Library.open(tmp_path, "r2", open_shipped())
     with pytest.raises(IndexMismatchError, match="no index"):
-        Library.open(tmp_path / "elsewhere", "r1", shipped())
+        Library.open(tmp_path / "elsewhere", "r1", open_shipped())
 
 
 def test_a_damaged_index_is_told(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_damaged_index_is_told(tmp_path: Path) -> None:
 
 def test_without_a_model_words_alone_are_searched(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", None, tmp_path)
-    opened = Library.open(tmp_path, "r1", shipped())
+    opened = Library.open(tmp_path, "r1", open_shipped())
     assert opened.by_words("失眠", 1)
     assert opened.by_meaning("失眠", 1) == ()
 
@@ -162,7 +162,7 @@ def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() ->
 
 def test_an_index_of_an_earlier_build_is_not_opened(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", None, tmp_path)
-    stored = Mapped.open(tmp_path / FILE)
+    stored = Memmap.open(tmp_path / FILE)
     write(tmp_path / FILE, stored.arrays, **{**stored.about, "format": "5"})
     with pytest.raises(IndexMismatchError, match="shiyi index"):
         Library.open(tmp_path, "r1", None)
@@ -177,13 +177,13 @@ def test_claims_and_the_passages_that_bear_them_come_back(tmp_path: Path) -> Non
     Library.build(found, "r1", None, tmp_path)
     library = Library.open(tmp_path, "r1", None)
     assert library.claims() == {claim}
-    assert library.bearing([claim], (CLAIM, PASSAGE)) == tuple(found)
-    assert library.bearing([other], (CLAIM, PASSAGE)) == (found[1],)
+    assert library.texts_of([claim], (CLAIM, PASSAGE)) == tuple(found)
+    assert library.texts_of([other], (CLAIM, PASSAGE)) == (found[1],)
 
 
 def test_a_file_cut_short_or_of_other_parts_is_refused(tmp_path: Path) -> None:
-    Library.build(UNITS, "r1", shipped(), tmp_path)
-    mapped = Mapped.open(tmp_path / FILE)
+    Library.build(UNITS, "r1", open_shipped(), tmp_path)
+    mapped = Memmap.open(tmp_path / FILE)
     for name, other in (
         ("vectors", np.zeros((2, 192), np.float32)),
         ("kinds", np.zeros(9, np.uint8)),
@@ -191,7 +191,7 @@ def test_a_file_cut_short_or_of_other_parts_is_refused(tmp_path: Path) -> None:
     ):
         write(tmp_path / FILE, {**mapped.arrays, name: other}, **mapped.about)
         with pytest.raises(IndexMismatchError, match="shiyi index"):
-            Library.open(tmp_path, "r1", shipped())
+            Library.open(tmp_path, "r1", open_shipped())
 
 
 def test_words_weigh_what_okapi_says() -> None:
@@ -214,8 +214,8 @@ def test_words_weigh_what_okapi_says() -> None:
 
 
 def test_many_changes_one_after_another_are_found(tmp_path: Path) -> None:
-    Library.build(UNITS, "r1", shipped(), tmp_path)
-    library = Library.open(tmp_path, "r1", shipped())
+    Library.build(UNITS, "r1", open_shipped(), tmp_path)
+    library = Library.open(tmp_path, "r1", open_shipped())
     for n in range(16):  # segments are merged from 8 on
         unit = Unit(f"claim/new{n}", CLAIM, f"第{n}味 remedy{n}", (f"claim/new{n}",))
         library.change((), [unit], {unit.iri: ["passage/1"]})
@@ -223,10 +223,10 @@ def test_many_changes_one_after_another_are_found(tmp_path: Path) -> None:
     for n in range(16):
         assert library.by_words(f"remedy{n}", 1)[0].unit.iri == f"claim/new{n}"
     assert library.by_meaning("第7味 remedy7", 1)[0].unit.iri == "claim/new7"
-    (passage,) = library.bearing(["claim/new9"], (PASSAGE,))
+    (passage,) = library.texts_of(["claim/new9"], (PASSAGE,))
     assert passage.claims == ("claim/3", *(f"claim/new{n}" for n in range(16)))
     library.change([f"claim/new{n}" for n in range(15)] + ["claim/3"], [], {})
     assert len(library) == 4
-    assert library.bearing(["claim/3"], (PASSAGE, CLAIM)) == ()
-    assert library.bearing(["claim/new15"], (PASSAGE,))[0].claims == ("claim/new15",)
+    assert library.texts_of(["claim/3"], (PASSAGE, CLAIM)) == ()
+    assert library.texts_of(["claim/new15"], (PASSAGE,))[0].claims == ("claim/new15",)
     assert library.by_words("remedy7 百合", 3, claims=["claim/new7", "claim/3"]) == ()

@@ -9,8 +9,8 @@ from shiyi.answering.retrieval.paths import ADJACENCY, ENGINES, SPARQL
 from shiyi.answering.retrieval.planning import SCORERS
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError
-from shiyi.evaluation.ablations import runtime_under
-from shiyi.model.path import Hop, Path, diverse, scored
+from shiyi.evaluation.ablations import ablate_runtime
+from shiyi.model.path import Hop, Path, diverse, score_paths
 from shiyi.settings import PageRankSettings, PathSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support import bases
@@ -43,12 +43,12 @@ def test_ten_paths_are_not_one() -> None:
     ]
     other = Path((Hop("a", "p", "small", "s", 0.1), Hop("small", "p", "z", "t", 0.1)))
     rank = {f"e{i}": 2.0 for i in range(20)} | {"hub": 9.0}
-    shown = diverse(scored([*hub, other], rank, SCORERS["sum"]), 10)
+    shown = diverse(score_paths([*hub, other], rank, SCORERS["sum"]), 10)
     assert other.hops in [path.hops for path in shown]
     assert (
         sum(
             path.hops[1].start == "hub"
-            for path in diverse(scored([*hub, other], rank, SCORERS["sum"]), 5)
+            for path in diverse(score_paths([*hub, other], rank, SCORERS["sum"]), 5)
         )
         == 4
     )
@@ -147,5 +147,5 @@ def test_another_ranking_recommends_other_things(starter_kb: File, changed: str)
 def test_without_confidence_other_things_are_recommended(starter_kb: File) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         usual = Runtime.open(base, Settings())
-        certain = runtime_under(usual, frozenset({"deterministic"}))
+        certain = ablate_runtime(usual, frozenset({"deterministic"}))
         assert recommended(certain) != recommended(usual)

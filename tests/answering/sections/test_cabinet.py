@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from shiyi.answering.pipeline import AskRequest, ask
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.sections.cabinet import MOST, NONE, Cabinet, check_things
+from shiyi.answering.sections.cabinet import MOST, NONE, CombinationReport, check_things
 from shiyi.cli import main
 from shiyi.errors import UsageError
 from shiyi.model.profile import Profile
@@ -31,11 +31,11 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
     app.extensions["shiyi"].close()
 
 
-def checked(runtime: Runtime, *things: str, **profile: object) -> Cabinet:
+def checked(runtime: Runtime, *things: str, **profile: object) -> CombinationReport:
     return check_things(runtime, things, Profile.from_json(profile), "en")
 
 
-def severity(found: Cabinet, one: str, other: str) -> str:
+def severity(found: CombinationReport, one: str, other: str) -> str:
     pair = found.between(one, other)
     assert pair is not None
     return pair.severity

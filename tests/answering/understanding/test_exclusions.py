@@ -2,7 +2,7 @@
 
 from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.attribution import allergens, foods_not_eaten
+from shiyi.answering.understanding.attribution import allergens, find_not_eaten
 from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
@@ -54,8 +54,7 @@ def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> N
         ("孕妇不能吃螃蟹吗", []),
     ):
         assert [
-            m.text
-            for m in foods_not_eaten(QuestionText.of(question), runtime.linker.link(question))
+            m.text for m in find_not_eaten(QuestionText.of(question), runtime.linker.link(question))
         ] == names
 
 

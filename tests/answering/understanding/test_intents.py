@@ -1,7 +1,7 @@
 """What somebody wants is read from the whole question: to stop nursing, to leave out, to end a pregnancy."""
 
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.reading import topics_in
+from shiyi.answering.understanding.reading import find_foreign_topics
 from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from tests.support.questions import ask, read
@@ -27,7 +27,7 @@ def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
 def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
     runtime: Runtime, question: str
 ) -> None:
-    assert "abortion" in topics_in(QuestionText.of(question))
+    assert "abortion" in find_foreign_topics(QuestionText.of(question))
     answer = ask(runtime, question)
     assert not any(
         result in answer.text for result in ("可以考虑", "推荐与理由", "What to consider")
@@ -37,12 +37,12 @@ def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
 
 @from_table
 def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
-    assert not topics_in(QuestionText.of(question))
+    assert not find_foreign_topics(QuestionText.of(question))
 
 
 @from_table
 def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
-    assert topics_in(QuestionText.of(question)) == ("animals",)
+    assert find_foreign_topics(QuestionText.of(question)) == ("animals",)
 
 
 @from_table

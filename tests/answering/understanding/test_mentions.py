@@ -2,7 +2,7 @@
 
 import pytest
 
-from shiyi.answering.conversation import Context, after_history
+from shiyi.answering.conversation import Context, context_after
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.follow_ups import is_statement
 from shiyi.linking.normalization import QuestionText, fold
@@ -120,7 +120,7 @@ def test_a_congee_of_a_thing_is_that_thing(runtime: Runtime) -> None:
 
 
 def test_what_is_not_eaten_holds_for_the_session_and_can_be_dropped(runtime: Runtime) -> None:
-    context = after_history(runtime, ["我不吃羊肉，也对花生过敏，血虚吃什么"])
+    context = context_after(runtime, ["我不吃羊肉，也对花生过敏，血虚吃什么"])
     assert context.profile == Profile(allergies=("花生",), avoids=("羊肉",))
     turn = converse(runtime, "冬天手脚冰凉吃什么", context)
     assert not any("羊肉" in each.label for each in turn.answer.recommendations)
@@ -133,7 +133,7 @@ def test_what_is_not_eaten_holds_for_the_session_and_can_be_dropped(runtime: Run
 
 def test_a_new_thing_takes_no_place_among_what_is_not_eaten(runtime: Runtime) -> None:
     content = "I don't eat pork and I'm allergic to shellfish. What helps qi deficiency?"
-    answer = converse(runtime, "what about crab?", after_history(runtime, [content])).answer
+    answer = converse(runtime, "what about crab?", context_after(runtime, [content])).answer
     assert "shellfish" in answer.sentences[0].text
     assert answer.warnings[0].severity == "contraindicated"
 
@@ -156,7 +156,7 @@ def test_what_is_held_of_a_state_is_what_it_was_read_as(runtime: Runtime) -> Non
 def test_the_state_of_another_holds_for_them_and_for_nobody_else(
     runtime: Runtime, turns: list[str], message: str, so: bool
 ) -> None:
-    answer = converse(runtime, turns[-1], after_history(runtime, turns[:-1])).answer
+    answer = converse(runtime, turns[-1], context_after(runtime, turns[:-1])).answer
     assert (message in answer.text) is so
     assert not answer.abstained
 

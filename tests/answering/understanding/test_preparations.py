@@ -1,7 +1,7 @@
 """The form that is asked for: a tea, a soup, congee; and a thing that is named as prepared."""
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.mentions import forms_asked
+from shiyi.answering.understanding.mentions import find_asked_forms
 from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
@@ -48,7 +48,9 @@ def test_a_fruit_or_a_vegetable_is_one(runtime: Runtime, question: str, group: s
 
 @from_table
 def test_a_drink_that_somebody_has_is_no_form(runtime: Runtime, question: str) -> None:
-    forms, _ = forms_asked(QuestionText.of(question), runtime.linker.link(question), runtime.facts)
+    forms, _ = find_asked_forms(
+        QuestionText.of(question), runtime.linker.link(question), runtime.facts
+    )
     assert not forms
 
 

@@ -14,7 +14,7 @@ from shiyi.answering.understanding.frame import ASKS, Frame
 from shiyi.answering.understanding.reader.heads import SHIPPED, Reader, shipped_reader
 from shiyi.answering.understanding.reader.training import train_reader, utterances
 from shiyi.cli import main
-from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import UsageError
 from shiyi.evaluation.tasks.frames import measure_frames
 from shiyi.linking.normalization import QuestionText
@@ -60,7 +60,7 @@ def test_the_reader_is_small_and_fast(reader: Reader) -> None:
 @pytest.mark.neural
 def test_training_gives_the_weights_that_are_shipped(tmp_path: Path) -> None:
     path, measured = train_reader(tmp_path / "reader.safetensors")
-    new, shipped = Mapped.open(path), Mapped.open(SHIPPED)
+    new, shipped = Memmap.open(path), Memmap.open(SHIPPED)
     assert new.about == shipped.about
     for name in shipped.arrays:
         assert np.allclose(new[name], shipped[name], atol=1, rtol=1e-2), name

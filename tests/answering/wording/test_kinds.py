@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
-from shiyi.answering.wording.verbalization import rating_text, tells_kind
+from shiyi.answering.wording.verbalization import has_kind, rating_text
 from shiyi.ontology.terms import SHIYI
 from tests.tables import from_table
 
@@ -38,7 +38,7 @@ def test_each_sentence_that_rests_on_claims_says_how_they_are_known(
     answer = ask(runtime, AskRequest(question))
     resting = [each.text for each in answer.sentences if each.claims]
     assert resting
-    assert [text for text in resting if not tells_kind(answer.language, text)] == []
+    assert [text for text in resting if not has_kind(answer.language, text)] == []
     result = answer.to_json()
     assert sum(result["evidence_counts"].values()) == sum(len(c.evidence) for c in answer.citations)
     for each in (e for c in result["citations"] for e in c["evidence"]):

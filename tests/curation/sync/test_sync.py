@@ -12,10 +12,10 @@ from shiyi.cli import main
 from shiyi.curation.changes import Changes, version_of
 from shiyi.curation.editing.changes import ACCEPT, replace_claim
 from shiyi.curation.editing.changes import add_claim as adding
-from shiyi.curation.editing.claims import stored_claim
+from shiyi.curation.editing.claims import load_claim
 from shiyi.curation.reviews import Decisions
-from shiyi.curation.sync.sync import cells_of, incoming, outgoing
-from shiyi.curation.vocabulary.concepts import add_concept, change_concept, stored_concept
+from shiyi.curation.sync.sync import cells_of, read_incoming, write_outgoing
+from shiyi.curation.vocabulary.concepts import add_concept, change_concept, load_concept
 from shiyi.curation.vocabulary.mappings import decide_mapping, export_mappings, list_mappings
 from shiyi.curation.vocabulary.merging import deprecate_concept, merge_concepts
 from shiyi.curation.vocabulary.proposals import (
@@ -116,13 +116,13 @@ def work(changes: Changes, tables: Path) -> None:
     )
     shared = next(x for x in cells if x.row.place.file.endswith("shared.tsv"))
     for each, new in ((wide, resource("flavour-salty")), (long, resource("substance-yiyiren"))):
-        old = stored_claim(store, each.claim.iri.value)
+        old = load_claim(store, each.claim.iri.value)
         assert old is not None
         claim = Claim(old.claim.subject, old.claim.predicate, new, old.claim.evidence)
         seen = version_of(store, old.iri.value)
         changes.make(replace_claim(store, old, [claim], seen, ACCEPT), "li")
     # one of the two sources of one cell goes
-    old = stored_claim(store, shared.claim.iri.value)
+    old = load_claim(store, shared.claim.iri.value)
     assert old is not None
     listed = tuple(e for e in old.claim.evidence if e.source.id != "tcm-mkg-chp")
     assert 0 < len(listed) < len(old.claim.evidence)
@@ -141,7 +141,7 @@ def work(changes: Changes, tables: Path) -> None:
     fresh = Claim(
         resource("substance-gouqizi"), SHIYI.cautionIn, resource("symptom-thirst"), (evidence,)
     )
-    if stored_concept(store, f"{ID}symptom-thirst") is None:
+    if load_concept(store, f"{ID}symptom-thirst") is None:
         fresh = Claim(
             fresh.subject, fresh.predicate, resource("symptom-aversion-to-cold"), (evidence,)
         )
@@ -165,7 +165,7 @@ def concepts(changes: Changes) -> None:
         "symptom-dry-lips", "Symptom", "唇干", "dry lips", alt_zh=("嘴唇干",), scope_en="Of lips."
     )
     changes.make(add_concept(new), "li")
-    flavour = stored_concept(store, f"{ID}flavour-sweet")  # named by its label in hundreds of cells
+    flavour = load_concept(store, f"{ID}flavour-sweet")  # named by its label in hundreds of cells
     assert flavour is not None
     renamed = replace(flavour, zh="甜味", definition_en="Sweet.")
     changes.make(change_concept(store, renamed), "li")
@@ -185,7 +185,7 @@ def test_patch_rebuild_and_the_same_claims_stand(
     with KnowledgeBase.open(curated) as base:
         before = facts(base.store)
         rows = export_mappings(base.store, "accepted").rows
-        found = outgoing(base, tables)
+        found = write_outgoing(base, tables)
         assert found.kept == []
         assert min(found.claims, found.concepts, found.mappings, found.terms) > 0
         patch = found.tables.patch()
@@ -208,13 +208,13 @@ def test_patch_rebuild_and_the_same_claims_stand(
             after = facts(base.store)
             assert (sorted(after - before), sorted(before - after)) == ([], [])
             assert export_mappings(base.store, "accepted").rows == rows
-            sweet = stored_concept(base.store, f"{ID}flavour-sweet")
+            sweet = load_concept(base.store, f"{ID}flavour-sweet")
             assert sweet is not None
             assert (sweet.zh, sweet.definition_en) == ("甜味", "Sweet.")
-            assert stored_concept(base.store, f"{ID}symptom-aversion-to-cold") is None
+            assert load_concept(base.store, f"{ID}symptom-aversion-to-cold") is None
     with KnowledgeBase.open(curated) as base:
-        assert outgoing(base, patched).is_empty
-        back = incoming(base, patched)
+        assert write_outgoing(base, patched).is_empty
+        back = read_incoming(base, patched)
         assert (back.added, back.removed) == ((), ())
 
 
@@ -242,14 +242,14 @@ def test_what_the_tables_change_reaches_the_base_and_can_be_undone(
     assert main([*sync, "status", "--tables", str(copy)]) == 0
     with KnowledgeBase.open(kb, write=True) as base:
         assert len(facts(base.store)) < len(before)
-        entry = stored_concept(base.store, f"{ID}symptom-aversion-to-cold")
+        entry = load_concept(base.store, f"{ID}symptom-aversion-to-cold")
         assert entry is not None
         assert entry.en == "dread of cold"
         changes = Changes(base.writer)
         changes.undo(changes.latest(1)[0].iri, "li", "no")
         assert facts(base.store) == before
-        assert incoming(base, copy).is_empty  # the desk has spoken last
-        assert not outgoing(base, copy).is_empty
+        assert read_incoming(base, copy).is_empty  # the desk has spoken last
+        assert not write_outgoing(base, copy).is_empty
 
 
 def test_both_sides_changing_one_thing_is_said_and_nothing_is_written(

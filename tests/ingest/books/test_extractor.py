@@ -2,9 +2,9 @@
 
 from shiyi.artefacts import artefact
 from shiyi.ingest.datasets.lexicon import Lexicon
-from shiyi.ingest.documents.document import Document, Heading, Repair, tree_of
+from shiyi.ingest.documents.document import Document, Heading, Repair, build_tree
 from shiyi.ingest.extraction.books.extractor import EntryExtractor
-from shiyi.ingest.gate import Gate, ProposedClaim, cautions_alone
+from shiyi.ingest.gate import Gate, ProposedClaim, is_caution
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source, Status, Tier
 from shiyi.model.rdf import NamedNode, local_name, text
@@ -23,7 +23,7 @@ def claims(body: str, title: str = "山楂") -> dict[tuple[str, str, str], str]:
     headings = (Heading(0, len(head), ("样书", title)),)
     repairs = (Repair("脚气", "香港脚", "脚气"),)
     document = Document("b.txt", BOOK, "zh", head + body, headings, repairs, ("内容：",))
-    tree = tree_of(document, 200, 300)
+    tree = build_tree(document, 200, 300)
     found = {}
     for passage, result in zip(
         tree.passages, EXTRACTOR.read(tree.passages, document, NamedNode("urn:g")), strict=True
@@ -64,7 +64,7 @@ def test_a_recipe_with_the_title_of_the_one_before_has_lost_its_own() -> None:
     body, path = "治虚劳。\n人参（一两） 甘草（半两）\n上锉，水煎。\n", ("样书", "补肾汤")
     headings = (Heading(0, 0, path), Heading(len(body), len(body), path))
     document = Document("070-奇效良方.txt", BOOK, "zh", body + body, headings, (), ())
-    found = EXTRACTOR.read(tree_of(document, 10, 300).passages, document, NamedNode("urn:g"))
+    found = EXTRACTOR.read(build_tree(document, 10, 300).passages, document, NamedNode("urn:g"))
     assert [bool(each.found) for each in found] == [True, False]
 
 
@@ -75,4 +75,4 @@ def test_what_warns_supports_no_benefit(quote: str, after: str, expected: str) -
     claim = Claim(by_name["山楂"], SHIYI.indicatedFor, by_name["头痛"], (evidence,))
     (judged,) = Gate(INDEX).judge([ProposedClaim(claim, after=after)])
     assert judged.status == expected
-    assert after or cautions_alone(quote) is (expected == Status.QUARANTINED)
+    assert after or is_caution(quote) is (expected == Status.QUARANTINED)

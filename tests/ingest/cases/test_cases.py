@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shiyi.answering.retrieval.casebook import Casebook, counted
+from shiyi.answering.retrieval.casebook import Casebook, count_cases
 from shiyi.errors import ShiyiError
 from shiyi.ingest.cases.reading import deidentify
 from shiyi.ingest.cases.records import read_records
@@ -132,13 +132,13 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
         text(NamedNode(each)).removeprefix(f"{ID}disease-gbt-").count("-") for each in case.filed
     ] == [0, 1]
     for each in case.filed:
-        assert counted(store, each).cases == 1
+        assert count_cases(store, each).cases == 1
     words = {each.text: each for each in case.words}
     assert words["咳嗽"].match == "exactMatch"
     # a veiled expression goes to the term a person chose for it
     [term] = store.match(None, SKOS.prefLabel, _zh("便秘"), DefaultGraph())
     assert words["不更衣"].concept == text(term.subject)
-    assert counted(store, words["不更衣"].concept).cases == 1
+    assert count_cases(store, words["不更衣"].concept).cases == 1
     assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
     quads = desk.quads()
     mappings = [q.subject for q in quads if q.object == NamedNode(f"{SSSOM}Mapping")]

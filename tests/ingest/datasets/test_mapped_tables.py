@@ -14,13 +14,13 @@ import pytest
 
 from shiyi.artefacts import artefact
 from shiyi.cli import main
-from shiyi.ingest.datasets.mapping import mapping_of
+from shiyi.ingest.datasets.mapping import load_mapping
 from shiyi.ingest.gate import CANDIDATES
 from shiyi.ingest.tables.starter import vocabulary_quads
 from shiyi.model.iris import UMLS, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
-from shiyi.shapes.validation import lowered, shapes_graph, validate
+from shiyi.shapes.validation import shapes_graph, to_graph, validate
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import parse_n_quads
 from shiyi.sparql.store.port import QuadStore
@@ -192,7 +192,7 @@ def test_lnhpd_comes_without_header_in_an_older_encoding(kb: Path) -> None:
 
 def test_every_shipped_mapping_names_relations_that_exist() -> None:
     for folder in SAMPLES.glob("*/mapping.toml"):
-        assert mapping_of(folder.parent.name)
+        assert load_mapping(folder.parent.name)
 
 
 def test_a_table_of_ones_own_is_read_by_its_mapping(kb: Path, tmp_path: Path) -> None:
@@ -359,13 +359,13 @@ def test_made_up_claims_conform_to_every_shape(quads: tuple[Quad, ...]) -> None:
         Quad(NamedNode(f"{kind.value}-{n}"), RDF.type, kind) for kind in LISTED for n in range(9)
     ]
     every = [*vocabulary_quads(), *beside, *quads]
-    results = [*map(str, validate(lowered(every), shapes_graph()))]
+    results = [*map(str, validate(to_graph(every), shapes_graph()))]
     listed = tuple(
         f"{level}: {kind.value}-" for level in ("Violation", "Warning") for kind in LISTED
     )
     assert [each for each in results if not each.startswith(listed)] == []
     broken = [q for q in every if q.predicate != SHIYI.sourceTier]
-    assert any("tier" in str(each) for each in validate(lowered(broken), shapes_graph()))
+    assert any("tier" in str(each) for each in validate(to_graph(broken), shapes_graph()))
 
 
 def test_a_quote_stands_in_its_passage(quads: tuple[Quad, ...]) -> None:

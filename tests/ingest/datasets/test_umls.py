@@ -7,7 +7,7 @@ import pytest
 
 from shiyi.cli import main
 from shiyi.errors import UsageError
-from shiyi.ingest.datasets.umls import Filters, Release, index_names, linker_of
+from shiyi.ingest.datasets.umls import Filters, Release, index_names, open_umls_linker
 from shiyi.model.iris import UMLS
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
@@ -124,13 +124,13 @@ def test_languages_sources_and_types_are_filtered(
 
 def test_the_index_links_the_names_of_tables(meta: Path, tmp_path: Path) -> None:
     assert index_names(Release(meta), tmp_path) == 5
-    linker = linker_of(tmp_path)
+    linker = open_umls_linker(tmp_path)
     assert linker is not None
     match = linker.link("Made-up complaints", "Symptom")
     assert match is not None
     assert match.cui == "C0000001"
     assert linker.link("complaint", "Symptom") is None  # a part of a name is none
-    assert linker_of(tmp_path / "none") is None
+    assert open_umls_linker(tmp_path / "none") is None
 
 
 def test_a_folder_that_is_no_release_is_said_to_be_none(tmp_path: Path) -> None:

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from shiyi.artefacts import artefact
 from shiyi.errors import FormatError, ShiyiError, TooLargeError, UsageError
-from shiyi.ingest.datasets.dataset import dataset_names, load_dataset, repairs_of
+from shiyi.ingest.datasets.dataset import dataset_names, load_dataset, load_repairs
 from shiyi.ingest.documents.books import headings_of, read_books
-from shiyi.ingest.documents.document import Document, split_passages, text_length, tree_of
+from shiyi.ingest.documents.document import Document, build_tree, split_passages, text_length
 from shiyi.ingest.documents.files import html_text, read_text
 from shiyi.model.claim import Source, Tier
 
 LIMIT = 1_000_000
 BOOK = Source("b", "样书", "Sample", Tier.CLASSIC)
 SAMPLE = artefact("ingest/tcm-ancient-books/sample.jsonl")
-REPAIRS = repairs_of("tcm-ancient-books")
+REPAIRS = load_repairs("tcm-ancient-books")
 
 MARKUP = st.sampled_from(
     ["<目录>", "<篇名>", "\\", "\r\n", "\n", "\r\r\n\n", "。", "，", "味甘", "香港脚", "内容：", " ", "（", "）", "|a|b|\n"]
@@ -31,7 +31,7 @@ MARKUP = st.sampled_from(
 def test_pieces_of_any_tagged_book_put_together_are_its_text(text: str) -> None:
     headings, _ = headings_of(text, "样书")
     document = Document("a.txt", BOOK, "zh", text, headings, REPAIRS, ("内容：",))
-    tree = tree_of(document, 20, 30)
+    tree = build_tree(document, 20, 30)
     ends = [0, *(end for each in tree.passages for end in (each.start, each.end)), len(text)]
     assert ends == sorted(ends)  # in order, within the text, none over another
     assert len({passage.iri for passage in tree.passages}) == len(tree.passages)
@@ -75,7 +75,7 @@ def _sample() -> Document:
 
 def test_a_tagged_book_becomes_chapters_sections_and_repaired_passages() -> None:
     book = _sample()
-    tree = tree_of(book, 200, 300)
+    tree = build_tree(book, 200, 300)
     assert [section.path for section in tree.sections][-1] == ("样书", "卷一", "草部", "甘草")
     first = tree.passages[0]
     assert first.section.title == "山楂"
@@ -89,16 +89,16 @@ def test_a_tagged_book_becomes_chapters_sections_and_repaired_passages() -> None
 def test_titles_are_repaired_and_a_lost_character_is_marked() -> None:
     text = "<篇名>香港脚\r\n\r\n内容：甲。\r\n<篇名> 鱼\r\n\r\n内容：乙。"
     headings, _ = headings_of(text, "样书")
-    repairs = repairs_of("tcm-ancient-books")
-    tree = tree_of(Document("a", BOOK, "zh", text, headings, repairs, ("内容：",)), 200, 300)
+    repairs = load_repairs("tcm-ancient-books")
+    tree = build_tree(Document("a", BOOK, "zh", text, headings, repairs, ("内容：",)), 200, 300)
     assert [each.section.title for each in tree.passages] == ["脚气", "□鱼"]
     assert tree.repaired == {"脚气": 1}
 
 
 def test_the_same_text_has_the_same_passages_and_a_change_keeps_the_others() -> None:
     book = _sample()
-    once = {passage.iri for passage in tree_of(book, 200, 300).passages}
-    again = {passage.iri for passage in tree_of(_sample(), 200, 300).passages}
+    once = {passage.iri for passage in build_tree(book, 200, 300).passages}
+    again = {passage.iri for passage in build_tree(_sample(), 200, 300).passages}
     changed = Document(
         book.name,
         book.source,
@@ -108,7 +108,7 @@ def test_the_same_text_has_the_same_passages_and_a_change_keeps_the_others() -> 
         book.repairs,
         book.skipped,
     )
-    after = {passage.iri for passage in tree_of(changed, 200, 300).passages}
+    after = {passage.iri for passage in build_tree(changed, 200, 300).passages}
     assert once == again
     assert len(once & after) == len(once) - 1
 

@@ -16,9 +16,9 @@ from shiyi.errors import BusyError, OutsideError, ReplyError
 from shiyi.model.iris import graph
 from shiyi.model.rdf import Quad, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
-from shiyi.prompts.caching import Replies
+from shiyi.prompts.caching import ReplyStore
 from shiyi.prompts.chat import Completion
-from shiyi.prompts.resilience import Asker
+from shiyi.prompts.resilience import Retrier
 from shiyi.prompts.templates import Prompt
 from shiyi.settings import ModelSettings
 from tests.ingest.extraction.test_llm import KEY, PAGE, copied, of_type, page, read, value
@@ -222,9 +222,9 @@ class Scripted:
         return Completion(result, 7, 3)
 
 
-def _asker(model: Scripted, waits: list[float], **chosen: Any) -> Asker:
+def _asker(model: Scripted, waits: list[float], **chosen: Any) -> Retrier:
     settings = ModelSettings(**({"attempts": 3, "wait": 1.0, "wait_most": 60.0} | chosen))
-    return Asker(model, Replies.in_memory(), settings, "a@1", waits.append)
+    return Retrier(model, ReplyStore.in_memory(), settings, "a@1", waits.append)
 
 
 def test_waits_double_and_the_endpoint_s_own_wish_is_kept() -> None:
@@ -265,7 +265,7 @@ def test_the_breaker_leaves_a_dead_endpoint_alone() -> None:
 
 
 def test_one_source_forgotten_keeps_the_replies_of_another() -> None:
-    replies = Replies.in_memory()
+    replies = ReplyStore.in_memory()
     for release in ("a@1", "b@1"):
         replies.keep("m", "p@1", "shared", Completion("{}"), release)
     replies.keep("m", "p@1", "own", Completion("{}"), "a@1")

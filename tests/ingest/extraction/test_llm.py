@@ -29,7 +29,7 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.model.iris import graph
 from shiyi.model.rdf import NamedNode, Quad, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
-from shiyi.prompts.caching import Replies
+from shiyi.prompts.caching import ReplyStore
 from shiyi.prompts.chat import Completion
 from shiyi.prompts.templates import Prompt
 from shiyi.settings import IngestSettings, ModelSettings, Settings
@@ -254,7 +254,7 @@ def test_forgetting_takes_the_replies_with_it(
     with serving() as server:
         read(kb, page, server, monkeypatch)
     with KnowledgeBase.open(kb, write=True) as base:
-        replies = Replies.open(kb)
+        replies = ReplyStore.open(kb)
         assert len(replies) == 15  # three passages, five prompts each
         replies.keep("m", "p@1", "x", Completion("性味如何"), "text-notes@replaced")
         replies.keep("m", "p@1", "y", Completion("{}"), "text-notes-2@1")
@@ -279,7 +279,7 @@ def test_a_newer_file_takes_the_replies_about_the_older_with_it(
             page.write_text(text_, "utf-8")
             with redirect_stdout(StringIO()):
                 assert main(words) == 0
-    replies = Replies.open(kb)
+    replies = ReplyStore.open(kb)
     assert len(replies.releases("text-notes")) == 1
     assert 0 < len(replies) < 15
     replies.close()

@@ -15,9 +15,9 @@ from shiyi.ingest.extraction.books.extractor import EntryExtractor
 from shiyi.ingest.extraction.llm import LlmExtractor
 from shiyi.ingest.gate import Gate
 from shiyi.linking.labels import LabelIndex
-from shiyi.prompts.caching import Replies
+from shiyi.prompts.caching import ReplyStore
 from shiyi.prompts.openai import OpenAIChatModel
-from shiyi.prompts.resilience import Asker
+from shiyi.prompts.resilience import Retrier
 from shiyi.settings import ModelSettings, Settings
 from tests.support.model_endpoints import serving
 
@@ -54,7 +54,7 @@ def test_rules_and_a_model_are_compared_on_the_same_passages(
     models = ModelSettings(extract="scripted")
     with serving() as server:
         chat = OpenAIChatModel("scripted", server.url, "", models)
-        asker = Asker(chat, Replies.in_memory(), models, "held@1")
+        asker = Retrier(chat, ReplyStore.in_memory(), models, "held@1")
         request = Request("extraction", gold(GOLD), methods=("rules", "llm"))
         report = measure_extraction(
             INDEX,

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from shiyi.artefacts import artefact
-from shiyi.ingest.datasets.lexicon import Lexicon, says_the_same
+from shiyi.ingest.datasets.lexicon import Lexicon, is_alias_of
 from shiyi.ingest.documents.document import Document, Passage, Section
-from shiyi.ingest.extraction.books.extractor import EntryExtractor, bare_title
+from shiyi.ingest.extraction.books.extractor import EntryExtractor, strip_title
 from shiyi.ingest.extraction.extractor import Extraction
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Source, Tier
@@ -177,11 +177,11 @@ def test_a_recipe_whose_title_lost_all_but_one_character_is_left_alone() -> None
 
 def test_titles_brackets_and_verbs_are_taken_off() -> None:
     titles = ("１.玉屑", "百合（附）", "地黄〈微寒〉")
-    assert [bare_title(each) for each in titles] == ["玉屑", "百合", "地黄"]
+    assert [strip_title(each) for each in titles] == ["玉屑", "百合", "地黄"]
 
 
 @from_table
 def test_an_alias_stands_for_a_condition_that_says_no_more(
     word: str, name: str, same: bool
 ) -> None:
-    assert says_the_same(word, name) is same
+    assert is_alias_of(word, name) is same

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shiyi.answering.knowledge.overlay import overlay_of_school, schools
-from shiyi.answering.knowledge.updates import standing
+from shiyi.answering.knowledge.updates import open_state
 from shiyi.answering.retrieval.casebook import Casebook, chains, training_lines
 from shiyi.answering.retrieval.passages import PAIR
 from shiyi.cli import main
@@ -58,7 +58,7 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
     assert chain.question == PAIRS[0]["question"]
     assert ("心脾两虚证", "hasManifestation", "失眠") in chain.triples
     assert chain.reasoning.endswith("故答：心脾两虚证，治以健脾养心。")
-    facts = standing(desk.base, Schema.load(), store).facts
+    facts = open_state(desk.base, Schema.load(), store).facts
     overlay = overlay_of_school(store, SCHOOL.iri.value, facts)
     claims = {each.claim: each for each in overlay.facts}
     assert {local_name(each.predicate.value) for each in claims.values()} >= {"hasManifestation"}

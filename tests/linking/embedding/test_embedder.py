@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from shiyi.answering.pipeline import Runtime
 from shiyi.errors import UsageError
 from shiyi.linking.embedding import training
-from shiyi.linking.embedding.embedder import SHIPPED, open_embedder, place_of, shipped
+from shiyi.linking.embedding.embedder import SHIPPED, open_embedder, open_shipped, vectors_folder
 from shiyi.linking.embedding.index import FILE
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker, write_index
@@ -83,8 +83,8 @@ def test_vectors_of_another_model_lie_apart_and_link_otherwise(model: Path, tmp_
     other = Linker.open(tmp_path, store, "r", LinkingSettings(embedder=str(model)))
     assert (index / FILE).read_bytes() == before
     embedder = open_embedder(str(model))
-    place = place_of(index, embedder)
-    assert place != index == place_of(index, shipped())
+    place = vectors_folder(index, embedder)
+    assert place != index == vectors_folder(index, open_shipped())
     assert (place / FILE).is_file()
     found = [[(c.iri, c.score) for c in each.candidates(WORDS)] for each in (own, other)]
     assert found[0] != found[1]
@@ -112,7 +112,7 @@ def test_a_model_that_is_none_is_refused_with_what_to_do() -> None:
         open_reranker("/nowhere/model", None)
     with pytest.raises(UsageError, match="cosine"):
         open_reranker("cosine", None)
-    assert open_reranker("", shipped()) is None
+    assert open_reranker("", open_shipped()) is None
 
 
 def test_fine_tuning_draws_names_of_one_thing_together(
@@ -141,7 +141,7 @@ def spot(reranker: str) -> tuple[list[str], list[float]]:
     linker = Linker(LabelIndex.from_store(store, "test"))
     settings = Settings.read(f'recall.reranker = "{reranker}"\nrecall.merged_k = 4', {})
     projection = Projection.from_store(store, "test")
-    runtime = Runtime.over(store, linker, projection, settings, shipped())
+    runtime = Runtime.over(store, linker, projection, settings, open_shipped())
     trace = ask(runtime, QUESTION, method="spot").trace
     scores = [score for s in trace.steps if s["step"] == "rerank" for _, score in s["units"]]
     return [claim for claim, _ in trace.claims], scores

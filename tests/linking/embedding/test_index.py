@@ -8,7 +8,7 @@ from typing_extensions import override
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedding import index
 from shiyi.linking.embedding.embedder import Embedder, Vectors, unit
-from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, nearest
+from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, search_nearest
 from shiyi.linking.linker import Linker, write_index
 from shiyi.model.iris import resource
 from shiyi.model.rdf import Literal, Quad
@@ -36,7 +36,7 @@ class Listed(Embedder):
 def test_a_search_finds_exactly_the_nearest(count: int) -> None:
     rows, asked = np.concatenate([ROWS[:count], ROWS[: count // 9]]), ROWS[-40:]
     wanted = np.arange(len(rows)) % 7 > 0
-    for near, cosines in zip(nearest(rows, asked, 10, wanted), asked @ rows.T, strict=True):
+    for near, cosines in zip(search_nearest(rows, asked, 10, wanted), asked @ rows.T, strict=True):
         best = sorted(np.flatnonzero(wanted), key=lambda place: (-round(cosines[place], 6), place))
         assert [place for place, _ in near] == best[:10]
     vectors = LabelVectors(rows, Listed(), "release")

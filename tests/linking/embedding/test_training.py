@@ -7,7 +7,7 @@ import pytest
 from typing_extensions import override
 
 from shiyi.errors import IndexMismatchError, UsageError
-from shiyi.linking.embedding.embedder import Embedder, StaticEmbedder, Vectors, shipped, unit
+from shiyi.linking.embedding.embedder import Embedder, StaticEmbedder, Vectors, open_shipped, unit
 from shiyi.linking.embedding.index import FILE, LabelVectors
 from shiyi.linking.embedding.training import Pair, batches, train_embeddings
 from shiyi.linking.labels import Concept, Label, LabelIndex
@@ -73,7 +73,7 @@ def test_damaged_vectors_are_refused(tmp_path: Path, damage: bytes) -> None:
 
 
 def test_the_shipped_model_knows_that_two_languages_name_one_thing() -> None:
-    model = shipped()
+    model = open_shipped()
     assert model is not None
     goji, named, pressure = model.encode(["枸杞子", "goji berry", "高血压"])
     assert goji @ named > 0.6

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shiyi.linking.normalization import fold
-from shiyi.linking.umls.index import THRESHOLD, UmlsNames, grams, hopeful, jaccard
+from shiyi.linking.umls.index import THRESHOLD, UmlsNames, filter_by_bound, grams, jaccard
 from shiyi.linking.umls.sources import UmlsName
 
 SYLLABLES = ("ma", "ri", "to", "né", "gin", "aaa", "bo", " ", "丹参", "x")
@@ -32,7 +32,7 @@ def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
     alike = left = asked_for = 0
     for asked in texts[:150]:
         own = grams(asked)
-        listed = set(hopeful(text, ends, every, own, THRESHOLD).tolist())
+        listed = set(filter_by_bound(text, ends, every, own, THRESHOLD).tolist())
         found = {at for at, each in enumerate(texts) if jaccard(own, grams(each)) >= THRESHOLD}
         assert found <= listed
         if asked.isascii() and len(asked) > 6:
@@ -44,7 +44,7 @@ def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
 @pytest.mark.parametrize("asked", ["", "a", "né", "丹参片", "ginma"])
 def test_nothing_is_told_of_what_is_not_three_plain_letters(asked: str) -> None:
     text, ends = packed(["ginma", "x"])
-    retained = hopeful(text, ends, np.array([0, 1], np.int64), grams(asked), THRESHOLD)
+    retained = filter_by_bound(text, ends, np.array([0, 1], np.int64), grams(asked), THRESHOLD)
     assert retained.tolist() == ([0] if asked == "ginma" else [0, 1])
 
 

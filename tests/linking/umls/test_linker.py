@@ -10,9 +10,9 @@ from shiyi.linking.umls.linker import BROAD, CLOSE, UmlsLinker
 from shiyi.linking.umls.sources import (
     SemanticTypes,
     UmlsName,
+    load_retired_cuis,
     mrconso_names,
     open_names,
-    retired_cuis,
 )
 from tests.tables import cases, from_table
 
@@ -182,7 +182,7 @@ def test_a_retired_cui_is_followed_to_the_one_that_stands(tmp_path: Path) -> Non
             "C0000011|2020AA|SY|||C0000010|Y",
         ],
     )
-    retired = retired_cuis(path)
+    retired = load_retired_cuis(path)
     assert retired["C0000001"] == retired["C0000002"] == "C0000003"
     assert {retired[f"C00000{n}"] for n in ("04", "05", "06", "10", "11")} == {""}
     names = UmlsNames.build(

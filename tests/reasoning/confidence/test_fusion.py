@@ -8,20 +8,20 @@ from shiyi.errors import FormatError, RangeError, UsageError
 from shiyi.model.iris import graph as graph_name
 from shiyi.model.rdf import NamedNode, Quad, decimal
 from shiyi.ontology.terms import SHIYI
-from shiyi.publishing.explanation import explain
+from shiyi.publishing.explanation import explain_claim
 from shiyi.reasoning.adjacency import Edge, Projection
 from shiyi.reasoning.confidence.evidence import Structure
 from shiyi.reasoning.confidence.fusion import (
     Calibration,
     Fusion,
-    calibrated,
-    corrupted,
     disputes,
-    named,
-    numbered,
+    draw_corrupted,
+    fit_fusion,
+    number_claims,
+    number_triples,
     weigh,
 )
-from shiyi.reasoning.derivation import derived_quads, swap
+from shiyi.reasoning.derivation import derive_quads, replace_derived
 from shiyi.reasoning.rules import DERIVED
 from shiyi.settings import Settings
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -53,7 +53,7 @@ def test_claims_of_two_communities_are_told_from_corrupted_ones() -> None:
     random = np.random.default_rng(0)
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
-    _, found = calibrated(Structure.of(Projection.from_edges(edges, "")))
+    _, found = fit_fusion(Structure.of(Projection.from_edges(edges, "")))
     assert found.auc > 0.7
     assert found.ece < 0.2
 
@@ -63,15 +63,15 @@ def test_what_curators_rejected_is_learnt_from_as_claims_that_do_not_hold() -> N
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
     structure = Structure.of(Projection.from_edges(edges, ""))
-    plain, found = calibrated(structure)
+    plain, found = fit_fusion(structure)
     within = {(f"h{s}{a}", "p", f"t{s}{b}") for s in range(4) for a in range(12) for b in range(12)}
     wrong = {each for each in within if each[::2] not in pairs and each[0] in structure.graph.nodes}
-    strict, more = calibrated(structure, refused=[*wrong, ("never", "seen", "before")])
+    strict, more = fit_fusion(structure, refused=[*wrong, ("never", "seen", "before")])
     assert more.rows > found.rows
     near = np.array([[0.9, 0.9, 0.9]])
     assert strict.structure(near)[0] < plain.structure(near)[0]  # likeness no longer proves it
-    assert len(named(structure.graph, wrong)) <= len(wrong)
-    assert len(named(structure.graph, [("never", "seen", "before")])) == 0
+    assert len(number_triples(structure.graph, wrong)) <= len(wrong)
+    assert len(number_triples(structure.graph, [("never", "seen", "before")])) == 0
 
 
 def graph(*edges: tuple[str, str, str, float]) -> Projection:
@@ -145,9 +145,9 @@ def test_corrupted_claims_are_stated_nowhere() -> None:
     random = np.random.default_rng(1)
     stored = graph(*{(f"h{a}", "p", f"t{b}", 0.9) for a, b in random.integers(0, 30, (200, 2))})
     structure = Structure.of(stored)
-    false = {tuple(row) for row in corrupted(structure, 0).tolist()}
+    false = {tuple(row) for row in draw_corrupted(structure, 0).tolist()}
     assert len(false) > 50
-    assert not false & {tuple(row) for row in numbered(structure).tolist()}
+    assert not false & {tuple(row) for row in number_claims(structure).tolist()}
 
 
 def test_an_empty_graph_is_refused_with_a_word_on_what_to_do() -> None:
@@ -170,7 +170,7 @@ def test_a_disputed_claim_has_less_support_in_the_text() -> None:
 def base() -> OxigraphStore:
     store = OxigraphStore.in_memory()
     store.change(add=bases.kitchen_quads())
-    swap(store, derived_quads(store, Settings()), ("rules", "pagerank"))
+    replace_derived(store, derive_quads(store, Settings()), ("rules", "pagerank"))
     return store
 
 
@@ -178,9 +178,9 @@ def test_the_parts_stand_beside_the_claim_and_its_confidence_stays(base: Oxigrap
     apart = {DERIVED, graph_name("journal")}  # the journal notes what was derived last
     before = {q for q in base.match() if q.graph_name not in apart}
     projection = Projection.from_store(base, "")
-    swap(base, weigh(projection, disputes(base)).quads(), ("confidence",))
+    replace_derived(base, weigh(projection, disputes(base)).quads(), ("confidence",))
     assert {q for q in base.match() if q.graph_name not in apart} == before
-    message = explain(base, projection.claims[0])
+    message = explain_claim(base, projection.claims[0])
     assert message is not None
     assert set(message["parts"]) == {"text", "entity", "relation", "path", "fused"}
 
@@ -188,9 +188,9 @@ def test_the_parts_stand_beside_the_claim_and_its_confidence_stays(base: Oxigrap
 def test_swapping_one_section_leaves_the_others(base: OxigraphStore) -> None:
     before = set(base.match(graph=DERIVED))
     parts = list(weigh(Projection.from_store(base, "")).quads())
-    swap(base, parts, ("confidence",))
+    replace_derived(base, parts, ("confidence",))
     assert set(base.match(graph=DERIVED)) == before | set(parts)
-    swap(base, (), ("confidence",))
+    replace_derived(base, (), ("confidence",))
     assert set(base.match(graph=DERIVED)) == before
 
 
@@ -202,15 +202,17 @@ def test_a_fault_while_deriving_leaves_the_old_graph(base: OxigraphStore) -> Non
         raise RangeError("broken off")
 
     with pytest.raises(RangeError, match="broken off"):
-        swap(base, failing(), ("pagerank",))
+        replace_derived(base, failing(), ("pagerank",))
     assert set(base.match(graph=DERIVED)) == before
 
 
 def test_an_unknown_section_and_a_quad_of_another_graph_are_refused(base: OxigraphStore) -> None:
     with pytest.raises(FormatError, match="rules"):
-        swap(base, (), ("rank",))
+        replace_derived(base, (), ("rank",))
     with pytest.raises(UsageError, match="graph:derived"):
-        swap(base, [Quad(NamedNode("urn:a"), SHIYI.pageRank, decimal(1.0))], ("pagerank",))
+        replace_derived(
+            base, [Quad(NamedNode("urn:a"), SHIYI.pageRank, decimal(1.0))], ("pagerank",)
+        )
 
 
 def test_text_that_is_no_number_is_refused() -> None:

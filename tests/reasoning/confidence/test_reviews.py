@@ -22,19 +22,19 @@ from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import SHIYI
 from shiyi.reasoning.adjacency import Edge, Projection
-from shiyi.reasoning.adjacency import changed as changed_adjacency
-from shiyi.reasoning.confidence.fusion import disputes, refused, weigh
+from shiyi.reasoning.adjacency import update_edges as changed_adjacency
+from shiyi.reasoning.confidence.fusion import disputes, load_rejected, weigh
 from shiyi.reasoning.confidence.reviews import (
+    ConfidenceInputs,
     Level,
     Review,
-    Standing,
     Vote,
     agreement,
-    decayed_claims,
+    apply_reviews,
+    compute_decayed,
     krippendorff_alpha,
-    moved,
-    reviewed_claims,
-    standing_of,
+    list_reviewed,
+    load_inputs,
 )
 from shiyi.server.site.opening import Refresher
 from shiyi.settings import PageRankSettings, Settings
@@ -101,11 +101,11 @@ def test_step_by_step_in_the_base_equals_counting_everything_anew(
             desk.undo(made.iri, who, "")
     for claim in CLAIMS:
         weighed = desk.assess(claim.iri.value)
-        second = standing_of(base.store, claim.iri.value)
+        second = load_inputs(base.store, claim.iri.value)
         assert second.confidence == pytest.approx(weighed.standing.confidence, abs=1e-12)
         if not weighed.outcome.waits:
             assert weighed.claim.confidence == pytest.approx(second.confidence, abs=1e-6)
-        reviewed = claim.iri.value in reviewed_claims(base.store)
+        reviewed = claim.iri.value in list_reviewed(base.store)
         assert reviewed == bool(desk.reviews(claim.iri.value))
 
 
@@ -136,10 +136,10 @@ def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
     gone = Quad(BOOK.iri, SHIYI.status, SHIYI.retracted, DefaultGraph())
     alone, beside = SWEETNESS.iri.value, WARMTH.iri.value  # the second has a paper too
     with KnowledgeBase.open(kb, write=True) as opened:
-        assert decayed_claims(opened.store) == {}
-        before = {each: standing_of(opened.store, each).confidence for each in (alone, beside)}
+        assert compute_decayed(opened.store) == {}
+        before = {each: load_inputs(opened.store, each).confidence for each in (alone, beside)}
         opened.writer.write((gone,), (), key="retract", who="li", why="withdrawn by its publisher")
-        found = decayed_claims(opened.store)
+        found = compute_decayed(opened.store)
         assert found[alone] == pytest.approx(0.4)
         desk = Decisions(Changes(opened.writer))
         assert desk.assess(alone).standing.confidence == pytest.approx(found[alone])
@@ -150,13 +150,13 @@ def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
         [text] = opened.store.match(SWEETNESS.iri, SHIYI.textPart, None, None)
         assert float(text.object.value) == pytest.approx(0.4)  # type: ignore[union-attr]
         opened.writer.write((), (gone,), key="restore", who="li", why="it was an error")
-        after = {each: standing_of(opened.store, each).confidence for each in (alone, beside)}
+        after = {each: load_inputs(opened.store, each).confidence for each in (alone, beside)}
         assert after == before
 
 
 def test_what_curators_rejected_is_read_unless_it_is_accepted_after_all(tmp_path: Path) -> None:
     with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as opened:
-        assert refused(opened.store) == frozenset()
+        assert load_rejected(opened.store) == frozenset()
         place = graph("rejected")
         wrong = bases.claim(GOJI, SHIYI.hasNature, WARM, 0.5)
         quads = [
@@ -164,7 +164,7 @@ def test_what_curators_rejected_is_read_unless_it_is_accepted_after_all(tmp_path
             Quad(SWEETNESS.iri, SHIYI.status, SHIYI.rejected, place),
         ]
         opened.writer.write(quads, (), key="refuse", who="li", why="it is neutral")
-        assert refused(opened.store) == {(GOJI.value, SHIYI.hasNature.value, WARM.value)}
+        assert load_rejected(opened.store) == {(GOJI.value, SHIYI.hasNature.value, WARM.value)}
 
 
 def graph_of(chance: random.Random, count: int) -> list[Edge]:
@@ -219,37 +219,37 @@ REVIEWS = st.lists(st.builds(Review, st.sampled_from(["li", "wang", "zhao"]), AG
 
 @given(UNIT, AGREED)
 def test_a_confidence_stays_in_its_range_under_any_review(number: float, agreed: float) -> None:
-    assert 0.0 <= moved(number, agreed) <= 1.0
+    assert 0.0 <= apply_reviews(number, agreed) <= 1.0
 
 
 @given(UNIT)
 def test_one_reviewer_moves_half_the_way_at_most_and_doubt_changes_nothing(number: float) -> None:
     top = max(number, 0.99)
-    assert moved(number, 1.0) == pytest.approx(min(top, number + (1.0 - number) / 2))
-    assert moved(number, -1.0) == pytest.approx(number / 2)
-    assert moved(number, 0.0) == number
+    assert apply_reviews(number, 1.0) == pytest.approx(min(top, number + (1.0 - number) / 2))
+    assert apply_reviews(number, -1.0) == pytest.approx(number / 2)
+    assert apply_reviews(number, 0.0) == number
 
 
 @given(st.floats(0.0, 0.98), st.integers(1, 9))
 def test_each_reviewer_who_agrees_moves_it_further_and_nobody_to_one(number: float, n: int) -> None:
-    assert moved(number, 1.0, n) <= moved(number, 1.0, n + 1) <= 0.99
-    assert moved(number, -1.0, n) >= moved(number, -1.0, n + 1) >= 0.0
+    assert apply_reviews(number, 1.0, n) <= apply_reviews(number, 1.0, n + 1) <= 0.99
+    assert apply_reviews(number, -1.0, n) >= apply_reviews(number, -1.0, n + 1) >= 0.0
 
 
 def test_the_formula_is_as_documented() -> None:
-    assert moved(0.6, 0.5) == pytest.approx(0.75 * 0.6 + 0.25 * 0.75)
-    assert moved(0.6, -0.5, 2) == pytest.approx(0.625 * 0.6 + 0.375 * 0.25)
+    assert apply_reviews(0.6, 0.5) == pytest.approx(0.75 * 0.6 + 0.25 * 0.75)
+    assert apply_reviews(0.6, -0.5, 2) == pytest.approx(0.625 * 0.6 + 0.375 * 0.25)
 
 
 @given(VOTES, REVIEWS, st.frozensets(st.sampled_from("abcd")))
 def test_step_by_step_gives_what_recomputing_everything_gives(
     votes: tuple[Vote, ...], reviews: list[Review], gone: frozenset[str]
 ) -> None:
-    step = Standing(votes, retracted=gone)
+    step = ConfidenceInputs(votes, retracted=gone)
     for review in reviews:
         step = step.reviewed(review)
     latest = {each.reviewer: each for each in reviews}
-    assert step.confidence == Standing(votes, latest, gone).confidence
+    assert step.confidence == ConfidenceInputs(votes, latest, gone).confidence
 
 
 @given(st.lists(AGREED, max_size=6), st.randoms(use_true_random=False))
@@ -262,13 +262,17 @@ def test_the_order_of_reviewers_does_not_matter(agreed: list[float], chance: ran
 
 def test_a_retracted_source_counts_for_half_and_others_stay() -> None:
     votes, gone = (Vote("a", "a", 0.8), Vote("b", "b", 0.5)), frozenset("a")
-    assert Standing(votes).confidence == 0.9
-    assert Standing(votes, retracted=gone).confidence == pytest.approx(1 - 0.6 * 0.5)
-    assert Standing(votes[:1], retracted=gone).confidence == pytest.approx(0.4)
+    assert ConfidenceInputs(votes).confidence == 0.9
+    assert ConfidenceInputs(votes, retracted=gone).confidence == pytest.approx(1 - 0.6 * 0.5)
+    assert ConfidenceInputs(votes[:1], retracted=gone).confidence == pytest.approx(0.4)
 
 
 def test_a_second_review_by_the_same_person_takes_the_place_of_the_first() -> None:
-    one = Standing((Vote("a", "a", 0.8),)).reviewed(Review("li", -1.0)).reviewed(Review("li", 1.0))
+    one = (
+        ConfidenceInputs((Vote("a", "a", 0.8),))
+        .reviewed(Review("li", -1.0))
+        .reviewed(Review("li", 1.0))
+    )
     assert one.confidence == pytest.approx(0.9)
 
 
@@ -277,4 +281,4 @@ def test_an_agreement_that_is_no_number_in_its_range_is_refused(wrong: float) ->
     with pytest.raises(RangeError, match="agreement"):
         Review("li", wrong)
     with pytest.raises(RangeError, match="agreement"):
-        moved(0.5, wrong)
+        apply_reviews(0.5, wrong)

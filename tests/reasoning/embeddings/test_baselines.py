@@ -14,8 +14,8 @@ from shiyi.reasoning.embeddings.baselines import (
     train_links,
     train_translation,
 )
-from shiyi.reasoning.embeddings.ranking import filtered_places
-from shiyi.reasoning.embeddings.triples import Names, Numbered, Row
+from shiyi.reasoning.embeddings.ranking import filtered_ranks
+from shiyi.reasoning.embeddings.triples import Names, Row, TripleArray
 from shiyi.settings import Settings
 from tests.support.bases import runtime
 from tests.support.questions import ask
@@ -29,20 +29,20 @@ def kinship(size: int = 40) -> list[Row]:
     return follows + [(t, "after", h, c) for h, _, t, c in follows]
 
 
-def hits1(links: Links, rows: Numbered) -> float:
-    return float(np.mean(np.array(filtered_places(links, rows, rows.triples)) <= 1))
+def hits1(links: Links, rows: TripleArray) -> float:
+    return float(np.mean(np.array(filtered_ranks(links, rows, rows.triples)) <= 1))
 
 
 @pytest.mark.neural
 def test_complex_learns_directions_inverses_and_repeats_itself() -> None:
     rows = kinship()
     links = train_links(rows[10:], QUICK, seed=1)  # ten stand only from their other end
-    learnt, left_out = (Numbered.of(each, links.names) for each in (rows[10:], rows[:10]))
+    learnt, left_out = (TripleArray.of(each, links.names) for each in (rows[10:], rows[:10]))
     assert hits1(links, learnt) > 0.8
     assert (
-        np.mean(1 / np.array(filtered_places(links, left_out, left_out.triples))) > 0.3
+        np.mean(1 / np.array(filtered_ranks(links, left_out, left_out.triples))) > 0.3
     )  # by chance 0.1
-    converse = Numbered.of([(t, r, h, c) for h, r, t, c in rows], links.names)
+    converse = TripleArray.of([(t, r, h, c) for h, r, t, c in rows], links.names)
     assert hits1(links, converse) < 0.2
     short = LinkSettings(dim=4, epochs=1, batch=32)
     one, same = (train_links(rows, short, seed=3) for _ in range(2))

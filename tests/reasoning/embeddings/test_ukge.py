@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from shiyi.errors import FormatError, IndexMismatchError, RangeError, UsageError
-from shiyi.evaluation.tasks.confidence import gaps, trained
+from shiyi.evaluation.tasks.confidence import gaps, train_model
 from shiyi.reasoning.embeddings.model import KINDS, Model
-from shiyi.reasoning.embeddings.ranking import confidence_errors, filtered_places
-from shiyi.reasoning.embeddings.triples import Names, Numbered, Row, read_rows
+from shiyi.reasoning.embeddings.ranking import confidence_errors, filtered_ranks
+from shiyi.reasoning.embeddings.triples import Names, Row, TripleArray, read_rows
 from shiyi.reasoning.embeddings.ukge import train
 from shiyi.settings import ReasoningSettings
 
@@ -28,7 +28,7 @@ def test_each_kind_learns_better_than_the_mean(kind: str) -> None:
 
     rows = community()
     model = train(rows, [], replace(SMALL, embedding=kind), seed=1)
-    found = confidence_errors(model, Numbered.of(rows, model.names))
+    found = confidence_errors(model, TripleArray.of(rows, model.names))
     values = np.array([row[3] for row in rows])
     assert found.mse < 0.6 * values.var()
 
@@ -52,7 +52,7 @@ def test_a_row_that_names_what_training_lacks_is_guessed_and_counted() -> None:
     rows = community()
     training, test = rows[:-40], [*rows[-40:], ("new", "r", "e1", 0.5)]
     found, unknown = gaps(
-        trained(training, seed=0, limit_seconds=60.0, settings=SMALL), training, test
+        train_model(training, seed=0, limit_seconds=60.0, settings=SMALL), training, test
     )
     assert len(found) == 41
     assert unknown == 1
@@ -64,7 +64,7 @@ def test_an_empty_graph_and_too_few_triples_are_refused() -> None:
     with pytest.raises(UsageError, match="empty graph"):
         train([], [])
     with pytest.raises(UsageError, match="too few"):
-        trained([("a", "r", "b", 0.5)])
+        train_model([("a", "r", "b", 0.5)])
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5, -0.1, float("inf")])
@@ -135,7 +135,7 @@ def test_a_filtered_rank_leaves_out_what_is_known() -> None:
     names = Names(("a", "b", "c"), ("r",))
     entities = np.array([[1.0], [2.0], [3.0]], dtype=np.float32)
     one = Model("ukge_rect", names, entities, np.ones((1, 1), dtype=np.float32), 0.1, 0.0)
-    asked = Numbered(np.array([[0, 0, 1]]), np.array([0.9], dtype=np.float32))
+    asked = TripleArray(np.array([[0, 0, 1]]), np.array([0.9], dtype=np.float32))
     alone, beside = np.array([[0, 0, 1]]), np.array([[0, 0, 1], [0, 0, 2]])
-    assert filtered_places(one, asked, alone) == [2.0]
-    assert filtered_places(one, asked, beside) == [1.0]
+    assert filtered_ranks(one, asked, alone) == [2.0]
+    assert filtered_ranks(one, asked, beside) == [1.0]

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from shiyi.curation.bundles import public_of, signing_key
+from shiyi.curation.bundles import public_key, signing_key
 from shiyi.curation.changes import Changes, state_of
 from shiyi.curation.reviews import Decisions
 from shiyi.model.claim import Claim
@@ -251,7 +251,7 @@ def test_a_bundle_carries_reviews_to_another_base(desks: Desks, tmp_path: Path) 
 
     Expert(desks).review(RELIEF, "accept", agreement="0.5", reason="seen")
     content = Expert(desks, "editor-in-chief").get("reviews.jsonl").data
-    key = public_of(signing_key(desks.kb))
+    key = public_key(signing_key(desks.kb))
     with pytest.raises(UsageError, match="not trusted"):
         read_bundle(content, [])
     with pytest.raises(UsageError, match="changed after"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.curation.editing.changes import ACCEPT, replace_claim
-from shiyi.curation.editing.claims import StoredClaim, stored_claim
+from shiyi.curation.editing.claims import StoredClaim, load_claim
 from shiyi.model.claim import Claim, Polarity
 from shiyi.model.iris import ID, graph, resource
 from shiyi.model.rdf import DefaultGraph, Literal, Quad, text
@@ -54,7 +54,7 @@ def opened(visitor: Visitor, claim: Claim, does: str = "edit") -> Page:
 
 
 def present(desks: FullDesks, claim: Claim) -> str:
-    found = stored_claim(desks.site.store, claim.iri.value)
+    found = load_claim(desks.site.store, claim.iri.value)
     return found.status if found else "nothing"
 
 
@@ -155,7 +155,7 @@ def test_conditions_and_quotes_are_kept_and_a_quote_stands_in_its_passage(
     )
     saved = curator.submit(right, EDIT, action="save", reason="read the book")
     assert "Saved as change" in saved.body
-    found = stored_claim(desks.site.store, claim.iri.value)
+    found = load_claim(desks.site.store, claim.iri.value)
     assert found is not None
     [added] = [each for each in found.claim.evidence if each.source.id == "diet"]
     assert dict(added.qualifiers) == {"dose": "3 g", "population": "成人", "duration": "7 天"}
@@ -346,7 +346,7 @@ def turned(at: int) -> Claim:
 
 
 def edit_of(store: object, at: int) -> object:
-    old = stored_claim(store, turned(at).iri.value)  # type: ignore[arg-type] # a real store
+    old = load_claim(store, turned(at).iri.value)  # type: ignore[arg-type] # a real store
     assert isinstance(old, StoredClaim), at
     evidence = old.claim.evidence
     new = Claim(old.claim.subject, old.claim.predicate, turned(at + 1).object, evidence)
@@ -387,7 +387,7 @@ def test_killed_while_saving_the_claim_stands_whole_as_old_or_as_new(tmp_path: P
 
 def _standing(base: KnowledgeBase, at: int) -> str:
     claim = turned(at)
-    stored = stored_claim(base.store, claim.iri.value)
+    stored = load_claim(base.store, claim.iri.value)
     triple = base.store.match(claim.subject, claim.predicate, claim.object, DefaultGraph())
     if stored is None:
         assert list(triple) == []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.curation.editing.claims import stored_claim
+from shiyi.curation.editing.claims import load_claim
 from shiyi.ingest.extraction.feedback import lessons_section, list_lessons
-from shiyi.ingest.gate import GateResult, ProposedClaim, Votes, change_of
+from shiyi.ingest.gate import GateResult, ProposedClaim, Votes, build_change
 from shiyi.model.claim import Claim, Confidence, Evidence
 from shiyi.model.iris import ID, graph, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad
@@ -50,7 +50,7 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FullDesks]:
         GateResult(ProposedClaim(each, 2, 4), (why,))
         for each, why in ((WRONG, WHY), (USELESS, replace(WHY, message_en="It is no efficacy.")))
     ]
-    lines = change_of(judged, Votes(OxigraphStore.in_memory())).added
+    lines = build_change(judged, Votes(OxigraphStore.in_memory())).added
     quads += parse_n_quads("".join(lines).encode())
     with served(Path(tmp_path_factory.mktemp("quarantine")), quads) as running:
         yield running
@@ -82,8 +82,8 @@ def test_a_mended_claim_becomes_a_candidate_and_the_old_one_points_to_it(
     page = curator.submit(form, EDIT, action="preview", relation="hasNature", object="nature-cool")
     assert page.status == 200, page.body[:2000]
     curator.submit(page, EDIT, action="save", reason="the flavour was taken for the nature")
-    old = stored_claim(desks.site.store, WRONG.iri.value)
-    new = stored_claim(desks.site.store, stored("hasNature", "nature-cool", "").iri.value)
+    old = load_claim(desks.site.store, WRONG.iri.value)
+    new = load_claim(desks.site.store, stored("hasNature", "nature-cool", "").iri.value)
     assert old is not None
     assert old.status == "retracted"
     assert new is not None  # it stood already as accepted in the kitchen: the evidence joins it
@@ -100,7 +100,7 @@ def test_a_rejection_needs_a_reason_and_the_extractor_is_told_it(
     assert curator.submit(page, DESK, **chosen, reason=" ").status == 422
     done = curator.submit(page, DESK, **chosen, reason="A slogan is no efficacy.")
     assert "1 rejected" in done.body
-    assert stored_claim(desks.site.store, USELESS.iri.value).status == "rejected"  # type: ignore[union-attr] # it is there
+    assert load_claim(desks.site.store, USELESS.iri.value).status == "rejected"  # type: ignore[union-attr] # it is there
     section = lessons_section(list_lessons(desks.site.store))
     assert "绿豆 hasEfficacy 失眠 in “能解百毒”: refused. A slogan is no efficacy." in section
     prompt = Prompt.named("extract-claims")
@@ -109,7 +109,7 @@ def test_a_rejection_needs_a_reason_and_the_extractor_is_told_it(
     changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.of(USELESS.iri.value)[-1].iri, "cura", "read again")
     assert lessons_section(list_lessons(desks.site.store)) == ""
-    assert stored_claim(desks.site.store, USELESS.iri.value).status == "quarantined"  # type: ignore[union-attr] # it is there
+    assert load_claim(desks.site.store, USELESS.iri.value).status == "quarantined"  # type: ignore[union-attr] # it is there
 
 
 def test_a_reader_sees_the_desk_and_settles_nothing(desks: FullDesks) -> None:

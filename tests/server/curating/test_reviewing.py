@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.curation.accounts import People, Role
+from shiyi.curation.accounts import AccountStore, Role
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
 from shiyi.curation.reviews import Decisions
@@ -59,7 +59,7 @@ def test_a_start_sees_what_changed_since_the_queue_was_saved(tmp_path: Path, oth
 
 def test_the_queue_is_made_when_somebody_is_about_to_sign_in(tmp_path: Path) -> None:
     kb = build(tmp_path / "kb")
-    People(kb).add("anna", Role.CURATOR, "correct horse battery 9")
+    AccountStore(kb).add("anna", Role.CURATOR, "correct horse battery 9")
     app = create_app(kb)
     try:
         app.test_client().get("/curate/sign-in")

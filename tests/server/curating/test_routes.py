@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from shiyi.curation.accounts import Right, Role, may
-from shiyi.server.curating.session import right_of
+from shiyi.curation.accounts import Right, Role, has_right
+from shiyi.server.curating.session import required_right
 from shiyi.server.http.access import FAILURES
 from tests.support.sites import Desks, open_desks
 from tests.tables import cases, from_table
@@ -70,7 +70,7 @@ def test_every_route_has_its_row(desks: Desks) -> None:
 
 
 def test_every_desk_names_the_right_of_its_row(desks: Desks) -> None:
-    named = {each: right_of(desks.app, routes(desks)[each]) for each in RIGHTS}
+    named = {each: required_right(desks.app, routes(desks)[each]) for each in RIGHTS}
     assert named == {each: Right(name) for each, name in RIGHTS.items()}
 
 
@@ -80,19 +80,19 @@ def test_nobody_gets_past_a_right_they_lack(desks: Desks, who: Role | None) -> N
     headers = {"Cookie": desks.cookie(who)} if who else {}
     looked = 0
     for route, name in RIGHTS.items():
-        if may(who, Right(name)):
+        if has_right(who, Right(name)):
             continue
         status = asked(desks, route, headers=headers, data={"csrf": "token"})
         looked += 1
         assert status in {401, 403}, (route, who, status)
-    assert looked == sum(not may(who, Right(name)) for name in RIGHTS.values())
+    assert looked == sum(not has_right(who, Right(name)) for name in RIGHTS.values())
     assert state(desks) == before
 
 
 @pytest.mark.parametrize("who", [each for each in Role if each is not Role.READER], ids=str)
 def test_whoever_has_the_right_is_not_refused(desks: Desks, who: Role) -> None:
     for route, name in RIGHTS.items():
-        if not may(who, Right(name)) or name == "open" or "/account/" in route:
+        if not has_right(who, Right(name)) or name == "open" or "/account/" in route:
             continue
         headers = {"Cookie": desks.cookie(who)}
         status = asked(desks, route, headers=headers, data={"csrf": "token"})
@@ -132,7 +132,7 @@ def test_a_token_opens_what_its_scope_and_person_allow(
         status = asked(desks, route, headers=headers, environ_base=from_there)
         if most is None:
             assert status in {401, 403, 429}, (route, token, status)
-        elif not may(most, Right(name)):
+        elif not has_right(most, Right(name)):
             assert status == 403, (route, token, status)
         elif name != "open":
             assert status not in {401, 500}, (route, token, status)

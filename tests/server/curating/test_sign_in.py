@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from typing_extensions import override
 from werkzeug.exceptions import TooManyRequests
 
-from shiyi.curation.accounts import People, Role, code_step, hash_of, matches
+from shiyi.curation.accounts import AccountStore, Role, code_step, hash_password, matches
 from shiyi.errors import UsageError
 from shiyi.server.curating import sign_in
 from shiyi.server.curating.sign_in import ACCOUNT_TRIES, TRIES, Lockout
@@ -167,7 +167,7 @@ def test_a_stranger_behind_the_same_address_locks_nobody_out(
 
 
 def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> None:
-    people: People = desks.curation.people
+    people: AccountStore = desks.curation.people
     with pytest.raises(UsageError, match="last active administrator"):
         people.set_role("administrator", Role.READER)
     with pytest.raises(UsageError, match="last active administrator"):
@@ -175,7 +175,7 @@ def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> No
     for password in ("short", "aaaaaaaaaaaaaaaa"):
         with pytest.raises(UsageError):
             people.add("somebody", Role.READER, password)
-    assert matches(hash_of("abcdabcdabcdabcd"), "abcdabcdabcdabcd")
+    assert matches(hash_password("abcdabcdabcdabcd"), "abcdabcdabcdabcd")
 
 
 def test_a_one_time_code_fits_its_half_minute_and_its_neighbours_alone() -> None:

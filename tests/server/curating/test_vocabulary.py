@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.curation.editing.claims import stored_claim
-from shiyi.curation.vocabulary.concepts import stored_concept
+from shiyi.curation.editing.claims import load_claim
+from shiyi.curation.vocabulary.concepts import load_concept
 from shiyi.curation.vocabulary.proposals import proposals
 from shiyi.model.iris import ID, VOCAB, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
@@ -38,7 +38,7 @@ def labels(desks: FullDesks, name: str) -> set[str]:
 
 
 def status(desks: FullDesks, *message: str) -> str:
-    stored = stored_claim(
+    stored = load_claim(
         desks.site.store,
         bases.kitchen_claim(message[0], message[1], resource(message[2])).iri.value,
     )
@@ -66,7 +66,7 @@ def test_labels_aliases_definition_and_place_are_mended_as_one_reversible_change
         reason="asked for by pharmacists",
     )
     assert "Saved as change" in saved.body, saved.body[:1500]
-    entry = stored_concept(desks.site.store, f"{ID}drug-warfarin")
+    entry = load_concept(desks.site.store, f"{ID}drug-warfarin")
     assert entry is not None
     assert (entry.alt_en, entry.broader) == (("Coumadin", "Marevan"), ("drug-anticoagulants",))
     assert (entry.definition_en, entry.scope_en) == ("A vitamin K antagonist.", "The medicine.")
@@ -138,7 +138,7 @@ def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
     done = curator.submit(page, MOVE, target="nature-cold", reason="one nature", action="merge")
     assert "Saved as change" in done.body, done.body[:1200]
     assert status(desks, "substance-mung", "hasNature", "nature-cool") == "retracted"
-    joined = stored_claim(
+    joined = load_claim(
         desks.site.store,
         bases.kitchen_claim("substance-mung", "hasNature", resource("nature-cold")).iri.value,
     )
@@ -155,7 +155,7 @@ def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
     changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.latest(1)[0].iri, "cura", "two natures after all")
     assert status(desks, "substance-mung", "hasNature", "nature-cool") == "accepted"
-    assert stored_concept(desks.site.store, f"{ID}nature-cool") is not None
+    assert load_concept(desks.site.store, f"{ID}nature-cool") is not None
 
 
 def test_a_stale_merge_is_refused_beside_its_form(desks: FullDesks, curator: Visitor) -> None:

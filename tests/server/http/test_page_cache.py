@@ -27,7 +27,7 @@ from shiyi.server.http.page_cache import PageCache
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import Tokens
-from shiyi.server.site.visibility import Known
+from shiyi.server.site.visibility import Claims
 from shiyi.server.views.reader import MOST, Reader, Statement
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
@@ -298,7 +298,7 @@ SAMPLE = 150
 def readers(starter_kb: Path) -> Iterator[tuple[Reader, Reader]]:
     with KnowledgeBase.open(starter_kb) as base:
         facts = Facts.read(base.store, Schema.load())
-        yield Reader(base.store, "zh"), Reader(base.store, "zh", Known(lambda: facts))
+        yield Reader(base.store, "zh"), Reader(base.store, "zh", Claims(lambda: facts))
 
 
 def shown(found: Iterator[Statement]) -> set[tuple[object, ...]]:

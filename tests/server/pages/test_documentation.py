@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from shiyi.server.app import create_app
-from shiyi.server.pages.documentation import _rendered, page_files, read_page, search_pages
+from shiyi.server.pages.documentation import _render_page, page_files, read_page, search_pages
 from tests.support.sites import HTML, open_test_site
 
 
@@ -64,7 +64,7 @@ def test_a_page_is_shown_and_found_in_both_languages(client: FlaskClient) -> Non
 
 
 def test_a_heading_may_state_its_anchor() -> None:
-    page = _rendered("a.md", "zh", "# 甲\n\n## 写入 `x` {#writing}\n\n[乙](b.zh.md#c)")
+    page = _render_page("a.md", "zh", "# 甲\n\n## 写入 `x` {#writing}\n\n[乙](b.zh.md#c)")
     assert [each.anchor for each in page.headings] == ["甲", "writing"]
     assert page.headings[1].text == "写入 x"
     assert '<h2 id="writing">写入 <code>x</code></h2>' in page.html

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
 
-from shiyi.answering.retrieval.casebook import counted as counted_cases
+from shiyi.answering.retrieval.casebook import count_cases as counted_cases
 from shiyi.model.iris import graph, resource
 from shiyi.model.rdf import Literal, Quad
 from shiyi.ontology.serialization import claim_quads

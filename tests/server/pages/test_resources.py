@@ -19,11 +19,11 @@ from shiyi.model.iris import ID, graph, resource
 from shiyi.model.rdf import XSD_BOOLEAN, DefaultGraph, Literal, Quad, text
 from shiyi.ontology.terms import DCTERMS, OWL, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.publishing.release import ReleaseRequest, publish
-from shiyi.publishing.void import VOID, Counts, Described, void_triples
+from shiyi.publishing.void import VOID, Counts, DatasetDescription, void_triples
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.site import FreeQueries, Site
-from shiyi.server.sparql.service_description import counted
+from shiyi.server.sparql.service_description import load_counts
 from shiyi.settings import ServerSettings, Settings
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -232,10 +232,13 @@ def test_a_base_too_large_to_tell_things_apart_is_counted_all_the_same(
             return site.free.answer(query)
 
     # as if nothing were stored with the indexes
-    counts = counted(replace(site, base=None, free=cast("FreeQueries", Small())))
+    counts = load_counts(replace(site, base=None, free=cast("FreeQueries", Small())))
     assert counts.subjects is None
     assert counts.classes[SHIYI.Claim.value] == site.counts["claims"]
-    values = {triple.predicate.value for triple in void_triples(Described("urn:set", "1"), counts)}
+    values = {
+        triple.predicate.value
+        for triple in void_triples(DatasetDescription("urn:set", "1"), counts)
+    }
     assert f"{VOID}triples" in values
     assert f"{VOID}distinctSubjects" not in values
 

@@ -29,7 +29,7 @@ from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, text
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.server.app import create_app
-from shiyi.server.pages.timeline import lanes, place_of
+from shiyi.server.pages.timeline import choose_lanes, position
 from shiyi.server.views.reader import Reader
 from shiyi.server.views.timeline import Timeline, timeline
 from shiyi.settings import Settings
@@ -126,7 +126,7 @@ def test_sources_of_the_tables_that_are_books_have_their_dates() -> None:
     assert (book.author, book.start, book.school) == ("忽思慧", 1330, "shiliao")
     assert book_of("common-knowledge") is None
     assert source_of(book, COLLECTION).lineage == "shiliao" or book.lineage == ""
-    assert place_of(713) < place_of(1330) < place_of(1578)
+    assert position(713) < position(1330) < position(1578)
 
 
 def shown_of(*claims: Claim) -> Timeline:
@@ -262,5 +262,5 @@ def test_the_picture_of_many_values_has_those_that_most_works_state() -> None:
     shown = shown_of(
         states(NATURE, WARM, OLD), states(NATURE, COLD, OLD), states(NATURE, COLD, STANDARD)
     )
-    assert {each.label for each in lanes(shown)} == {"warm", "cold"}
-    assert [each.label for each in lanes(shown, most=1)] == ["cold"]
+    assert {each.label for each in choose_lanes(shown)} == {"warm", "cold"}
+    assert [each.label for each in choose_lanes(shown, most=1)] == ["cold"]

@@ -10,11 +10,11 @@ from shiyi.server.site.counts import (
     FILE,
     SPREAD_FILE,
     VOID_FILE,
+    ClaimDistribution,
     Counts,
-    Spread,
-    keep,
     load_description,
     load_spread,
+    store_counts,
 )
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.contracts import A
@@ -60,11 +60,11 @@ def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something
         assert retained.links
     with KnowledgeBase.open(small_kb, write=True) as base:
         assert load_description(base) is None
-        keep(base)
+        store_counts(base)
         assert load_description(base) == Described.of(base.store.match(graph=DefaultGraph()))
         base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
         assert load_description(base) is None
-        keep(base)
+        store_counts(base)
         after = load_description(base)
         assert after is not None
         assert after.classes[SHIYI.Food.value] == 1
@@ -79,15 +79,15 @@ def test_how_a_base_is_spread_is_kept_with_the_indexes_until_something_is_writte
 ) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         retained = load_spread(base)  # by the build
-        assert retained == Spread.of(base.store)
+        assert retained == ClaimDistribution.of(base.store)
         assert sum(retained.confidence) == sum(retained.relations.values()) > 10_000
         assert {"classic", "recalled"} <= retained.tiers.keys()
         assert retained.kinds
     with KnowledgeBase.open(small_kb, write=True) as base:
-        keep(base)
+        store_counts(base)
         place = base.folder / "index" / SPREAD_FILE
         whole = place.read_bytes()
-        assert load_spread(base) == Spread.of(base.store)
+        assert load_spread(base) == ClaimDistribution.of(base.store)
         for damaged in (b"[1, 2", b"{}", whole.replace(b'"tiers"', b'"tears"')):
             place.write_bytes(damaged)
             assert load_spread(base) is None

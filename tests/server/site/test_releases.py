@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.publishing.editions import editions_in
+from shiyi.publishing.editions import list_editions
 from shiyi.server.site.releases import write_first_release
 from shiyi.settings import Settings
 from tests.support.bases import build
@@ -16,7 +16,7 @@ def test_the_first_release_is_written_once(tmp_path: Path) -> None:
     settings = replace(Settings(), kb=build(tmp_path / "kb"))
     folder = settings.kb / "releases"
     write_first_release(settings)
-    [release] = editions_in(folder)
+    [release] = list_editions(folder)
     dump = release / "shiyi.nq.gz"
     written = dump.stat()
     assert written.st_size

@@ -19,7 +19,7 @@ from shiyi.model.iris import GRAPH, ID, VOCAB
 from shiyi.server.app import create_app
 from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import FILE, Tokens
-from shiyi.sparql.store.files import sealed, unsealed
+from shiyi.sparql.store.files import add_checksum, verify_checksum
 from tests.support.sites import writable_site
 from tests.tables import from_table
 
@@ -73,7 +73,7 @@ def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
     assert tokens.find(first)
     Tokens(tmp_path).revoke("a")  # by another process
     assert tokens.find(first) is None
-    reply = json.loads(unsealed((tmp_path / FILE).read_bytes(), tmp_path / FILE))
+    reply = json.loads(verify_checksum((tmp_path / FILE).read_bytes(), tmp_path / FILE))
     reply[0]["expires"] = "2020-01-01T00:00:00+00:00"
     (tmp_path / FILE).write_text(json.dumps(reply), encoding="utf-8")
     assert tokens.find(second) is None
@@ -81,11 +81,11 @@ def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("old", "new"), [(b"# sha", b"# sha1"), (b"sha256 ", b"sha256 a")])
 def test_a_damaged_seal_is_refused(old: bytes, new: bytes) -> None:
-    written = sealed("[]\n").encode()
-    assert unsealed(written, Path(FILE)) == b"[]\n"
+    written = add_checksum("[]\n").encode()
+    assert verify_checksum(written, Path(FILE)) == b"[]\n"
     for damaged in (written.replace(old, new), written[:-9]):
         with pytest.raises(KnowledgeBaseError):
-            unsealed(damaged, Path(FILE))
+            verify_checksum(damaged, Path(FILE))
 
 
 def test_bad_tokens_are_not_made_and_damage_is_told(tmp_path: Path) -> None:
@@ -281,11 +281,11 @@ def test_guesses_of_a_network_wait_and_a_right_token_for_none_of_them(
 def test_a_server_that_does_not_write_says_so_to_holders(opened: tuple[Flask, Site, str]) -> None:
     from dataclasses import replace
 
-    from shiyi.server.site.site import Writing
+    from shiyi.server.site.site import WriteAccess
 
     _, site, secret = opened
     assert site.writing
-    reading = create_app(replace(site, writing=Writing(site.writing.tokens))).test_client()
+    reading = create_app(replace(site, writing=WriteAccess(site.writing.tokens))).test_client()
     reply = reading.post("/sparql", headers=bearer(secret), **UPDATE)
     assert reply.status_code == 403
     assert "read-only" in reply.text

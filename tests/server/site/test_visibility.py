@@ -13,18 +13,18 @@ from flask.testing import FlaskClient
 from mcp.server.mcpserver.exceptions import ToolError
 
 from shiyi.cli.serve import Tools
-from shiyi.curation.accounts import People, Role
+from shiyi.curation.accounts import AccountStore, Role
 from shiyi.errors import KnowledgeBaseError, SettingError
 from shiyi.model.iris import ID, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad, Triple
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
 from shiyi.publishing.release import ReleaseRequest, publish
 from shiyi.server.app import create_app
-from shiyi.server.curating.session import right_of
+from shiyi.server.curating.session import required_right
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import Tokens
-from shiyi.server.site.visibility import check_audience, for_readers
+from shiyi.server.site.visibility import check_audience, restrict_site
 from shiyi.settings import QuerySettings, ServerSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.queries.requests import FreeQuery
@@ -32,7 +32,7 @@ from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot
-from shiyi.sparql.store.visibility import hide, withheld
+from shiyi.sparql.store.visibility import find_restricted, remove_restricted
 from tests.publishing.test_dumps import (
     CANDIDATE,
     DERIVED,
@@ -168,7 +168,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         kb / "releases",
         ReleaseRequest("1", "2026-11-21", "sha256:x", "https://w3id.org/shiyi/"),
     )
-    People(kb).add("ada", Role.ADMINISTRATOR, "correct horse battery")
+    AccountStore(kb).add("ada", Role.ADMINISTRATOR, "correct horse battery")
     token = Tokens(kb).add("ada", "write", 1)
     settings = replace(Settings(), kb=kb, query=QuerySettings(workers=1))
     site = open_site(kb, settings)
@@ -194,7 +194,7 @@ def public(served: Served, method: str) -> set[str]:
         if method in (rule.methods or ())
         and not (
             rule.rule.startswith(("/curate", "/api/curation"))
-            and (right := right_of(served.app, rule.endpoint))
+            and (right := required_right(served.app, rule.endpoint))
             and right.value != "open"
         )
         and not (rule.rule.startswith("/rdf-graph-store") and method != "GET")
@@ -228,7 +228,7 @@ def test_what_is_restricted_is_in_no_reply_to_a_post(served: Served, route: str)
 
 
 def test_an_assistant_is_told_nothing_restricted(served: Served) -> None:
-    tools = Tools(for_readers(served.site))
+    tools = Tools(restrict_site(served.site))
     found = [tools.ask(QUESTION), tools.search("pear"), tools.query(ALL)]
     for name in NAMES:
         try:
@@ -275,14 +275,14 @@ def test_nothing_hidden_is_left_in_a_copy_and_nothing_else_is_missing(tmp_path: 
             Quad(PEAR, SHIYI.interactsWith, WARFARIN, graph("schools", "one")),
         ]
     )
-    stored = withheld(store)
+    stored = find_restricted(store)
     expected = {quad for quad in store.match() if not stored.hides(quad)}
     build_generation(tmp_path / "kb", store.match(), {})
     with KnowledgeBase.open(tmp_path / "kb") as base:
         snapshot = base.take_snapshot()
         try:
-            assert hide(snapshot)
-            assert not hide(snapshot)
+            assert remove_restricted(snapshot)
+            assert not remove_restricted(snapshot)
             assert set(OxigraphStore.read_only(snapshot.path).match()) == expected
         finally:
             snapshot.remove()
@@ -291,7 +291,7 @@ def test_nothing_hidden_is_left_in_a_copy_and_nothing_else_is_missing(tmp_path: 
 
 def test_a_graph_of_others_neither_hides_nor_shows_what_the_base_states() -> None:
     store, mine, source = planted(), NamedNode("urn:mine"), NamedNode("urn:source")
-    before, restricted = withheld(store), Literal("restricted: no copies")
+    before, restricted = find_restricted(store), Literal("restricted: no copies")
     [evidence] = {each.iri(OPEN_CLAIM.iri) for each in OPEN_CLAIM.evidence[:1]}
     [cited] = (quad.object for quad in store.match(evidence, DCTERMS.source))
     assert isinstance(cited, NamedNode)
@@ -305,9 +305,9 @@ def test_a_graph_of_others_neither_hides_nor_shows_what_the_base_states() -> Non
             Quad(SHUT_CLAIM.iri, SHIYI.evidence, evidence, mine),
         ]
     )
-    assert withheld(store) == before
+    assert find_restricted(store) == before
     store.change((), [q for q in store.match(None, SHIYI.evidence) if q.subject != SHUT_CLAIM.iri])
-    assert SHUT_CLAIM.iri.value in withheld(store).claims  # alone
+    assert SHUT_CLAIM.iri.value in find_restricted(store).claims  # alone
 
 
 def test_a_claim_shows_once_an_open_source_supports_it_and_not_before(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path
     with KnowledgeBase.open(tmp_path / "kb") as base:
         assert base.snapshot
         with pytest.raises(KnowledgeBaseError, match="may not leave"):
-            hide(Snapshot(base.snapshot.path, None, -1))
+            remove_restricted(Snapshot(base.snapshot.path, None, -1))
 
 
 def test_a_remote_store_with_restricted_claims_is_not_served() -> None:

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.curation.accounts import Audit, People, Role, matches
-from shiyi.curation.bundles import public_of, signing_key
+from shiyi.curation.accounts import AccountStore, Audit, Role, matches
+from shiyi.curation.bundles import public_key, signing_key
 from shiyi.curation.queue import Citations
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.rdf import Quad
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.backups import LISTING, back_up, damages, read_listing, restore
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.store.files import alone_in, replace_file
+from shiyi.sparql.store.files import lock_folder, replace_file
 from shiyi.sparql.store.oxigraph import n_quads
 from tests.contracts import A, B, C, P
 from tests.support.copies import copy_base
@@ -44,14 +44,14 @@ def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Pat
         desks.curation.citations.count(["urn:claim"])
         desks.curation.citations.save()
         kb, write = desks.kb, desks.tokens["write"]
-        public, message = public_of(signing_key(kb)), desks.curation.audit.last()
+        public, message = public_key(signing_key(kb)), desks.curation.audit.last()
         back_up(kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "again")
     again = tmp_path / "again"
-    assert matches(People(again).get(Role.CURATOR).hashed, PASSWORD)
+    assert matches(AccountStore(again).get(Role.CURATOR).hashed, PASSWORD)
     assert Tokens(again).find(write)
     assert Audit(again).last() == message != []
-    assert public_of(signing_key(again)) == public
+    assert public_key(signing_key(again)) == public
     assert Citations(again).counts["urn:claim"] == 1
     for name in ("people.json", "tokens.json", "audit.jsonl", "signing.key"):
         assert stat.S_IMODE((again / name).stat().st_mode) == 0o600
@@ -169,7 +169,7 @@ def test_what_a_killed_backup_left_goes_with_the_next_one(small_kb: Path, tmp_pa
     ):
         (tmp_path / name / inside).mkdir(parents=True)
     (tmp_path / "running.part" / "generations").mkdir(parents=True)
-    with alone_in(tmp_path / "running.part"):
+    with lock_folder(tmp_path / "running.part"):
         back_up(small_kb, tmp_path / "out")
     assert {each.name for each in tmp_path.glob("*.part")} == {"other.part", "running.part"}
     assert list(damages(tmp_path / "out", read_listing(tmp_path / "out"))) == []

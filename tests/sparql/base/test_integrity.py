@@ -15,7 +15,7 @@ from shiyi.sparql.base.digests import note_digests
 from shiyi.sparql.base.integrity import scrub
 from shiyi.sparql.base.journal import index_of, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
+from shiyi.sparql.base.writer import JOURNAL_FILE, last_applied
 from tests.contracts import A, B, P
 from tests.support.copies import copy_base
 
@@ -76,9 +76,9 @@ def test_what_a_damaged_log_of_the_store_loses_is_repeated_from_the_journal(kb: 
         copy = kb.with_name("copy")
         copy_base(kb, copy)
         with KnowledgeBase.open(copy) as reader:
-            lost += applied_through(reader.store) < 5
+            lost += last_applied(reader.store) < 5
         with KnowledgeBase.open(copy, write=True) as base:
-            assert base.sequence == applied_through(base.store) == 5
+            assert base.sequence == last_applied(base.store) == 5
             assert set(base.store.match(A)) == {Quad(A, P, B)}
         shutil.rmtree(copy)
     assert lost > 10

@@ -8,7 +8,7 @@ from pyoxigraph import Store
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import BlankNode, Literal, Quad
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot, _bring_all, remove_leftovers
 from tests.contracts import A, B, C, P
@@ -21,7 +21,7 @@ def test_a_built_base_is_opened_with_its_release_and_counts(
 ) -> None:
     with KnowledgeBase.open(small_kb) as kb:
         assert len(kb.store) == len(small_quads)
-        assert kb.release == kb.manifest["release"] == release_of(small_quads)
+        assert kb.release == kb.manifest["release"] == compute_release(small_quads)
         assert kb.manifest["counts"] == {"quads": len(small_quads)}
         assert kb.folder.parent == small_kb / "generations"
 
@@ -29,9 +29,9 @@ def test_a_built_base_is_opened_with_its_release_and_counts(
 def test_the_release_does_not_hang_on_order_repetition_or_blank_nodes() -> None:
     base = [Quad(A, P, B), Quad(A, P, C)]
     blank = Quad(A, P, BlankNode("x"))
-    assert release_of(base) == release_of([*reversed(base), base[0], blank])
-    assert release_of(base) != release_of(base[:1])
-    assert release_of(base).startswith("sha256:")
+    assert compute_release(base) == compute_release([*reversed(base), base[0], blank])
+    assert compute_release(base) != compute_release(base[:1])
+    assert compute_release(base).startswith("sha256:")
 
 
 def test_a_missing_base_says_what_to_run(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_new_generation_repeats_the_journal_on_the_new_base(small_kb: Path) ->
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert {quad.object for quad in kb.store.match(A)} == {B, C}
         assert kb.sequence == 1
-        assert kb.release == release_of([Quad(A, P, C)])
+        assert kb.release == compute_release([Quad(A, P, C)])
 
 
 def _lose_journal(kb: Path) -> None:

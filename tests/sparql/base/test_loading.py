@@ -52,9 +52,9 @@ def test_a_change_past_the_bound_goes_to_the_store_alone(monkeypatch: pytest.Mon
         loaded.append((sequence, written))
 
     loader, given = writing.Loader(take), [(1, b"a"), (2, b"bb"), (3, b"c" * 20)]
-    assert loader.give(*given[0])
+    assert loader.submit(*given[0])
     assert began.wait(60)
-    assert all(loader.give(*each) for each in given[1:])
+    assert all(loader.submit(*each) for each in given[1:])
     go.set()
     assert loader.settle()
     loader.close()

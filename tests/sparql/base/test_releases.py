@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from shiyi.curation.accounts import Audit, People, Role, matches
+from shiyi.curation.accounts import AccountStore, Audit, Role, matches
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
 from shiyi.model.rdf import Quad
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.backups import back_up, restore
 from shiyi.sparql.base.integrity import scrub
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, compute_release
 from shiyi.sparql.store.visibility import FORMER_NOTES
 from tests.contracts import A, B, P
 from tests.support.places import DATA
@@ -53,7 +53,10 @@ def test_a_base_of_an_earlier_release_has_all_that_it_had(folder: Path, source: 
     with KnowledgeBase.open(kb) as base:
         assert base.release == had["release"]
     with KnowledgeBase.open(kb, write=True) as base:
-        assert (base.sequence, release_of(base.store.match())) == (had["sequence"], had["quads"])
+        assert (base.sequence, compute_release(base.store.match())) == (
+            had["sequence"],
+            had["quads"],
+        )
         assert not any(base.store.match(None, None, None, FORMER_NOTES))
         assert base.writer.write((), key="k2", who="me", why="again") == 2
         reviews = Decisions(Changes(base.writer)).reviews(had["reviewed"])
@@ -61,7 +64,7 @@ def test_a_base_of_an_earlier_release_has_all_that_it_had(folder: Path, source: 
         assert base.writer.write([Quad(A, P, B)], key="new", who="me", why="more") == 6
         assert base.writer.undo(6, who="me", why="enough") == 7
         assert not any(base.store.match(A, P, B))
-    people = People(kb)
+    people = AccountStore(kb)
     assert matches(people.get("ben").hashed, PASSWORD)
     people.add("new", Role.ADMINISTRATOR, PASSWORD)
     assert Tokens(kb).find(had["token"])

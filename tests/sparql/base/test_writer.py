@@ -10,7 +10,7 @@ from shiyi.errors import KnowledgeBaseError, StaleError, UsageError
 from shiyi.model.rdf import XSD_INTEGER, Literal, Quad, text
 from shiyi.sparql.base.journal import Journal, Record, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
-from shiyi.sparql.base.writer import applied_through, apply
+from shiyi.sparql.base.writer import apply, last_applied
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.visibility import FORMER_NOTES
 from tests.contracts import A, B, C, P
@@ -61,7 +61,7 @@ def test_a_killed_write_is_replayed_on_start(
             patched.setattr("shiyi.sparql.base.writer.apply", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 kb.writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="k2", who="me", why="test")
-        assert applied_through(kb.store) == 1
+        assert last_applied(kb.store) == 1
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert list(kb.store.match(A)) == [Quad(A, P, C)]
         assert kb.sequence == 2

@@ -2,7 +2,7 @@ import pytest
 from pyoxigraph import QuerySolutions, Store
 
 from shiyi.errors import QueryError, TooLargeError
-from shiyi.sparql.queries.requests import MAX_DEPTH, check_query, correlated
+from shiyi.sparql.queries.requests import MAX_DEPTH, check_query, nest
 from tests.tables import from_table
 
 SERVICE = [
@@ -104,8 +104,8 @@ def test_an_exists_written_for_the_engine_says_the_same(exists: str, negation: s
     )
     query = f"SELECT * {{ ?a <urn:e:p> ?y FILTER {negation}EXISTS {exists} }} ORDER BY ?a ?y"
     text = f"PREFIX e: <urn:e:> {query}"
-    assert (correlated(text) == text) == (exists in PLAIN)
-    results = [store.query(each) for each in (text, correlated(text))]
+    assert (nest(text) == text) == (exists in PLAIN)
+    results = [store.query(each) for each in (text, nest(text))]
     first, second = (list(map(str, each)) for each in results if isinstance(each, QuerySolutions))
     assert first == second
 
@@ -115,4 +115,4 @@ def test_an_exists_is_looked_up_from_what_is_bound() -> None:
     expected = (
         "SELECT ?a { ?a ?p 1 FILTER EXISTS { ?a ?q ?x FILTER EXISTS { ?x ?q ?y FILTER(?y > 2) } } }"
     )
-    assert correlated(text) == expected
+    assert nest(text) == expected

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.answering.knowledge.updates import _opened
+from shiyi.answering.knowledge.updates import _open_state
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.runtime import write_indexes
-from shiyi.build import check_remote_changes, put_remote
+from shiyi.build import check_remote_changes, load_remote
 from shiyi.cli import main
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
@@ -40,7 +40,7 @@ from shiyi.sparql.queries.named import Query, query_names
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.remote.store import RemoteStore
-from shiyi.sparql.sandbox.pool import pool_of
+from shiyi.sparql.sandbox.pool import open_pool
 from shiyi.sparql.store.port import Solution
 from tests.contracts import A, B, C, P
 from tests.publishing.test_dumps import GOJI, OPEN, WARFARIN
@@ -67,8 +67,8 @@ def settings(server: Server, folder: Path) -> Settings:
     """The settings of the base over the server, which holds the release."""
     address, remote = server
     made = replace(Settings(), kb=folder, store=address, remote=remote)
-    assert put_remote(made)
-    assert not put_remote(made)  # it is there
+    assert load_remote(made)
+    assert not load_remote(made)  # it is there
     return made
 
 
@@ -147,12 +147,12 @@ def test_what_others_write_is_noticed(settings: Settings, exchanged: bool) -> No
         base.store.change(add=add, remove=remove)
         try:
             with pytest.raises(IndexMismatchError, match="others"):
-                _opened(base, facts.schema, base.store, ())
+                _open_state(base, facts.schema, base.store, ())
             read = Runtime.open(base, settings).facts.by_claim
             assert (new.iri.value in read) == (not exchanged)
         finally:
             base.store.change(add=remove, remove=add)
-        _opened(base, facts.schema, base.store, ())
+        _open_state(base, facts.schema, base.store, ())
 
 
 @pytest.mark.parametrize("name", query_names())
@@ -225,7 +225,7 @@ def test_pages_and_queries_are_served_and_updates_refused(settings: Settings) ->
 def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
     with KnowledgeBase.of(settings) as base:
         for limits in (QuerySettings(rows=5), QuerySettings(bytes=2000)):
-            pool = pool_of(base, limits)
+            pool = open_pool(base, limits)
             with pytest.raises(QueryLimitError):
                 pool.query(FreeQuery("SELECT * { ?s ?p ?o }", accept=ResultFormat.of("csv")))
             assert pool.query(FreeQuery("SELECT * { ?s ?p ?o } LIMIT 2")).rows == 2
@@ -295,7 +295,7 @@ def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_pat
     address, remote = server
     kb = build(tmp_path / "kb")
     chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-    put_remote(chosen)
+    load_remote(chosen)
     values = {graph("reviews"), graph("journal")}
     with KnowledgeBase.of(chosen, write=True) as base:
         before = {quad for quad in base.store.match() if quad.graph_name not in values}
@@ -311,7 +311,7 @@ def test_a_backup_holds_what_was_written_over_the_store(tmp_path: Path) -> None:
     kb = build(tmp_path / "kb")
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-        put_remote(chosen)
+        load_remote(chosen)
         with KnowledgeBase.of(chosen, write=True) as base:
             desk = Decisions(Changes(base.writer))
             desk.review(RELIEF.iri.value, "accept", "li", "seen in practice")
@@ -327,7 +327,7 @@ def test_a_build_never_drops_changes_of_a_remote_store_unasked(tmp_path: Path) -
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-        put_remote(chosen)
+        load_remote(chosen)
         with KnowledgeBase.of(chosen, write=True) as base:
             base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
         check_remote_changes(chosen)  # the journal has it
@@ -343,7 +343,7 @@ def test_a_write_that_the_store_missed_is_done_when_it_is_back(
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-        put_remote(chosen)
+        load_remote(chosen)
         base = KnowledgeBase.of(chosen, write=True)
     with pytest.raises(OutsideError, match="cannot be reached"):
         base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
@@ -387,7 +387,7 @@ def test_a_read_only_store_is_named_at_the_start_of_writing(
 ) -> None:
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=folder, store=address, remote=remote)
-        put_remote(chosen)
+        load_remote(chosen)
     with oxigraph(tmp_path / "store", read_only=True) as (address, remote):
         chosen = replace(chosen, store=address, remote=remote)
         with KnowledgeBase.of(chosen) as base:  # reading goes on
@@ -428,4 +428,4 @@ def test_a_union_default_graph_is_named(folder: Path, tmp_path: Path) -> None:
     with oxigraph(tmp_path / "store", union=True) as (address, remote):
         chosen = replace(Settings(), kb=folder, store=address, remote=remote)
         with pytest.raises(OutsideError, match="union of all graphs"):
-            put_remote(chosen)
+            load_remote(chosen)

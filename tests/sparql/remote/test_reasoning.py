@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering.runtime import write_indexes
-from shiyi.build import put_remote
+from shiyi.build import load_remote
 from shiyi.cli import main
 from shiyi.model.rdf import Quad
 from shiyi.settings import Settings
@@ -38,7 +38,7 @@ def settings(
     kb = copy_base(folder, tmp_path_factory.mktemp("copy") / "kb")
     with oxigraph(place) if request.param == "oxigraph" else virtuoso(place) as (address, remote):
         made = replace(Settings(), kb=kb, store=address, remote=remote)
-        assert put_remote(made)
+        assert load_remote(made)
         yield made
 
 

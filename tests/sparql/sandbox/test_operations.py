@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Quad, RdfFormat, Store, parse
 
-from shiyi.sparql.queries.requests import bare_text
+from shiyi.sparql.queries.requests import blank_text
 from shiyi.sparql.sandbox.effects import apply_request
-from shiyi.sparql.sandbox.operations import NotSplitError, operations
+from shiyi.sparql.sandbox.operations import OperationSplitError, operations
 from tests.tables import cases, from_table
 
 DATA = """
@@ -32,7 +32,7 @@ def both(update: str) -> tuple[Store, Store]:
     request = {
         "task": "update",
         "text": update,
-        "bare": bare_text(update),
+        "bare": blank_text(update),
         "base": "urn:base",
         "maintains": True,
     }
@@ -101,13 +101,13 @@ def test_a_prologue_may_stand_before_each_operation() -> None:
     request = {
         "task": "update",
         "text": update,
-        "bare": bare_text(update),
+        "bare": blank_text(update),
         "base": None,
         "maintains": True,
     }
     assert apply_request(own, request, b"", 1000)[1].count(b"\n") == 2
     twice = "INSERT DATA { _:x <urn:p> 1 } ; BASE <urn:b> INSERT DATA { _:x <urn:p> 2 }"
-    request |= {"text": twice, "bare": bare_text(twice)}
+    request |= {"text": twice, "bare": blank_text(twice)}
     with pytest.raises(SyntaxError, match="_:x"):
         apply_request(own, request, b"", 1000)
 
@@ -123,7 +123,7 @@ def test_a_prologue_may_stand_alone(text: str) -> None:
     request = {
         "task": "update",
         "text": text,
-        "bare": bare_text(text),
+        "bare": blank_text(text),
         "base": None,
         "maintains": True,
     }
@@ -135,7 +135,7 @@ def test_many_quads_go_also_with_blank_nodes_in_triple_terms() -> None:
     rows = " ".join(f"<urn:s> <urn:q> {number} ." for number in range(120))
     terms = "<<( _:b <urn:q> 1 )>> , <<( <urn:s> <urn:q> _:b )>>"
     own.update(f"INSERT DATA {{ {rows} <urn:s> <urn:q> {terms} }}")
-    request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}
+    request = {"task": "update", "text": text, "bare": blank_text(text), "base": None}
     patch = apply_request(own, {**request, "maintains": True}, b"", 1 << 20)[1]
     assert (len(own), patch.count(b"\n")) == (0, 122)
 
@@ -145,7 +145,7 @@ def test_what_a_writer_may_not_change_is_refused_before_it_is_computed(text: str
     own = Store()
     own.update(f"INSERT DATA {{ {DATA} }}")
     before = lines(own)
-    request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}
+    request = {"task": "update", "text": text, "bare": blank_text(text), "base": None}
     header, _ = apply_request(own, {**request, "maintains": False}, b"", 1000)
     assert header == {"outcome": "owned", "graph": ""}
     assert lines(own) == before
@@ -153,5 +153,5 @@ def test_what_a_writer_may_not_change_is_refused_before_it_is_computed(text: str
 
 @pytest.mark.parametrize("text", ["DROP ALL x", "INSERT { ", "SELECT * {}", "WITH <a:a> WHERE {}"])
 def test_what_is_no_update_is_not_split(text: str) -> None:
-    with pytest.raises(NotSplitError):
-        operations(text, bare_text(text))
+    with pytest.raises(OperationSplitError):
+        operations(text, blank_text(text))

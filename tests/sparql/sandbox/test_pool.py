@@ -184,7 +184,7 @@ def test_many_clients_share_few_workers(pool: QueryPool) -> None:
 def test_busy_workers_are_said_to_be_busy(shared_kb: Path) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, replace(LIMITS, workers=1)) as pool:
         slow = threading.Thread(target=_expect_time_limit, args=(pool,))
-        with pool._borrowed("", 1.0):
+        with pool._borrow_worker("", 1.0):
             slow.start()
             slow.join()
         assert pool.query(FreeQuery("ASK {}")).rows == 1

@@ -17,7 +17,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.updates import update as updates
-from shiyi.sparql.updates.update import Change, Part, Updater, with_graphs
+from shiyi.sparql.updates.update import Change, Part, Updater, set_dataset
 from tests.contracts import A, B, C, P
 from tests.support.updates import author, kb, pool
 
@@ -215,16 +215,16 @@ def test_a_bad_upload_is_refused_whole(updater: Updater, kb: KnowledgeBase, part
 def test_a_data_set_of_the_request_stands_in_every_where_clause() -> None:
     update = "DELETE { ?where ?p 1 } # WHERE\nWHERE { ?where ?p 'WHERE' }"
     bare = update.replace("# WHERE", "       ").replace("'WHERE'", "'     '")
-    written = with_graphs(update, bare, ["urn:a"], ["urn:b"])
+    written = set_dataset(update, bare, ["urn:a"], ["urn:b"])
     assert written.count("USING <urn:a> USING NAMED <urn:b> WHERE") == 1
     with pytest.raises(QueryError, match="USING"):
-        with_graphs(
+        set_dataset(
             "WITH <urn:x> DELETE {} WHERE {}", "WITH <urn:x> DELETE {} WHERE {}", ["urn:a"], []
         )
     with pytest.raises(QueryError, match="absolute"):
-        with_graphs("DELETE {} WHERE {}", "DELETE {} WHERE {}", ["urn:a> } ; DROP ALL #"], [])
+        set_dataset("DELETE {} WHERE {}", "DELETE {} WHERE {}", ["urn:a> } ; DROP ALL #"], [])
     with pytest.raises(QueryError, match="in full"):
-        with_graphs("DELETE WHERE {}", "DELETE WHERE {}", ["urn:a"], [])
+        set_dataset("DELETE WHERE {}", "DELETE WHERE {}", ["urn:a"], [])
 
 
 def test_much_that_comes_in_small_changes_goes_to_the_disk_and_not_on_in_memory(

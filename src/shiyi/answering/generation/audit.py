@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
-from shiyi.answering.generation.checker import supporting, unverified
+from shiyi.answering.generation.checker import fault_of, find_support
 from shiyi.answering.generation.dangers import dangers
 from shiyi.answering.generation.premises import Premise, premise_of
 from shiyi.answering.generation.vocabulary import Sentence
@@ -75,9 +75,9 @@ class Auditor:
         """Return the verdict on each sentence of a text, in order.
 
         ``language`` of the labels of claims is ``zh`` or ``en``; by default that of the text.
-        Raise :class:`UsageError` for a text that :func:`sentences_of` refuses.
+        Raise :class:`UsageError` for a text that :func:`split_sentences` refuses.
         """
-        return tuple(self.verdicts(sentences_of(text), language))
+        return tuple(self.verdicts(split_sentences(text), language))
 
     def verdicts(self, sentences: Iterable[str], language: str = "") -> Iterator[AuditedSentence]:
         """Yield the verdict on each sentence as soon as it is known.
@@ -103,10 +103,10 @@ class Auditor:
             letter, *names = part.split(".")
             verdict = next(each for each in VERDICTS if each[0] == letter)
             facts = (fact for name in names for fact in by_claim.get(f"{ID}claim/{name}", ())[:1])
-            found.append(AuditedSentence("", verdict, self._cited(facts, language)))
+            found.append(AuditedSentence("", verdict, self._cite(facts, language)))
         return tuple(found)
 
-    def _cited(self, facts: Iterable[Fact], language: str) -> tuple[Citation, ...]:
+    def _cite(self, facts: Iterable[Fact], language: str) -> tuple[Citation, ...]:
         cite = self.runtime.evidences.citation
         return tuple(cite(number, fact, language) for number, fact in enumerate(facts, 1))
 
@@ -114,11 +114,11 @@ class Auditor:
         runtime, sentence = self.runtime, Sentence.of(text)
         mentions = [m for m in runtime.linker.link(text, language, guess=False) if m.iri]
         groups = [dict.fromkeys((m.iri, *m.alternatives[:3])) for m in mentions[:_MAX_MENTIONS]]
-        facts = dict.fromkeys(self._between(groups))
+        facts = dict.fromkeys(self._claims_between(groups))
         if is_carried := bool(topic) and not facts:
-            facts = dict.fromkeys(self._between((dict.fromkeys(topic), *groups)))
+            facts = dict.fromkeys(self._claims_between((dict.fromkeys(topic), *groups)))
         topics = [runtime.names.of(iri) for iri in topic] if is_carried else []
-        cited = self._cited(facts, language)
+        cited = self._cite(facts, language)
         premises = [premise_of(each, runtime.names.of) for each in cited]
         about = next((tuple(group) for group in groups if self._is_material(*group)), topic)
         things = tuple(dict.fromkeys(iri for group in (about, *groups) for iri in group))
@@ -128,26 +128,26 @@ class Auditor:
 
         if danger := self._dangers(sentence, things):
             return made(DANGEROUS, cited, *danger)
-        if support := supporting(sentence, premises, topics):
+        if support := find_support(sentence, premises, topics):
             return made(SUPPORTED, (cited[n] for n in support))
         against = [n for n, p in enumerate(premises) if is_contradicted(sentence, p, topics)]
         if sentence.permits() and any(_is_grave(premises[n]) for n in against):
             return made(DANGEROUS, (cited[n] for n in against), "allows what a claim forbids")
         if against:
             return made(CONTRADICTED, (cited[n] for n in against), "states the opposite of a claim")
-        if others := self._cited(self._other_natures(things), language):
+        if others := self._cite(self._other_natures(things), language):
             return made(CONTRADICTED, others, "states another nature than is recorded")
         if not mentions:
             return made(NOT_ON_RECORD, (), "names nothing that the base knows")
         if not premises:
             return made(NOT_ON_RECORD, (), "no claim joins the things it names")
-        faults = dict.fromkeys(unverified(sentence, [each], topics) for each in premises[:3])
+        faults = dict.fromkeys(fault_of(sentence, [each], topics) for each in premises[:3])
         return made(NOT_ON_RECORD, cited, *faults)
 
     def _is_material(self, *things: str) -> bool:
         return any(self.runtime.facts.is_a(iri, *MATERIAL, *_MEDICINES) for iri in things)
 
-    def _between(self, groups: Iterable[dict[str, None]]) -> Iterator[Fact]:
+    def _claims_between(self, groups: Iterable[dict[str, None]]) -> Iterator[Fact]:
         """Yield the claims that join two of the things a sentence names."""
         for one, other in combinations(groups, 2):
             for first in one:
@@ -197,7 +197,7 @@ def is_contradicted(
     """
     key = premise.contrary()
     contrary = replace(premise, opposed=True)
-    if sentence.mentions(key) and not unverified(sentence, [contrary], topics):
+    if sentence.mentions(key) and not fault_of(sentence, [contrary], topics):
         return True
     if premise.rating == "possible":
         key = "certain"
@@ -225,7 +225,7 @@ def _is_grave(premise: Premise) -> bool:
     )
 
 
-def sentences_of(text: str) -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[str, ...]:
     """Cut a text into sentences.
 
     Raise :class:`UsageError` for an empty text, one of too many characters or sentences, and one

@@ -33,7 +33,7 @@ _CONDITIONS: Final = frozenset({"cautionIn", "contraindicatedIn"})
 Names = frozenset[str]
 
 
-def unverified(
+def fault_of(
     text: str | Sentence, premises: Sequence[Premise], topics: Collection[Names] = ()
 ) -> str:
     """Return why a sentence is not verified by the claims it cites; empty where it is.
@@ -55,12 +55,12 @@ def unverified(
     if reasons := dangers(sentence.units, _medicines(premises)):
         return reasons[0]
     if len(premises) == 1:
-        return _Reading.of(sentence, premises[0], topics).fault
-    stated, fault = _stated(sentence, premises, topics)
+        return _ClaimReading.of(sentence, premises[0], topics).fault
+    stated, fault = _find_stated(sentence, premises, topics)
     return fault or ("" if len(stated) == len(premises) else "does not state every claim it cites")
 
 
-def supporting(
+def find_support(
     text: str | Sentence, premises: Sequence[Premise], topics: Collection[Names] = ()
 ) -> tuple[int, ...]:
     """Return the places of the claims that verify a sentence; empty where they do not.
@@ -78,11 +78,11 @@ def supporting(
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)
     if dangers(sentence.units, _medicines(premises)):
         return ()
-    readings = (_Reading.of(sentence, premise, topics) for premise in premises)
+    readings = (_ClaimReading.of(sentence, premise, topics) for premise in premises)
     whole = tuple(place for place, reading in enumerate(readings) if not reading.fault)
     if whole or len(premises) < 2:
         return whole
-    stated, fault = _stated(sentence, premises, topics)
+    stated, fault = _find_stated(sentence, premises, topics)
     return () if fault else tuple(sorted(stated))
 
 
@@ -93,7 +93,7 @@ def _medicines(premises: Iterable[Premise]) -> Iterator[str]:
             yield from premise.object
 
 
-def _stated(
+def _find_stated(
     sentence: Sentence, premises: Sequence[Premise], topics: Collection[Names]
 ) -> tuple[set[int], str]:
     """Return the claims that a sentence states, whole or by clauses, or why it is not verified."""
@@ -113,7 +113,7 @@ def _by_clauses(
     groups = tuple(_groups(premises))
     stated: set[int] = set()
     for clause in clauses:
-        readings = [(_Reading.of(clause, joined, topics), places) for joined, places in groups]
+        readings = [(_ClaimReading.of(clause, joined, topics), places) for joined, places in groups]
         if any(reading.is_introduction for reading, _ in readings):
             continue
         verified = [(reading, places) for reading, places in readings if not reading.fault]
@@ -150,7 +150,7 @@ def _groups(premises: Sequence[Premise]) -> Iterable[tuple[Premise, tuple[int, .
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ClaimReading:
     """A sentence or clause read over one claim; ``fault`` is empty where it is verified."""
 
     premise: Premise
@@ -184,7 +184,7 @@ class _Reading:
             return replace(made, fault="does not state the relation of the claim")
         if wording.is_prohibited and "avoided" not in stated and sentence.has("class:mild"):
             return replace(made, fault="softens what its claim forbids")
-        return replace(made, fault=made._turned() or _misordered(pieces, premise))
+        return replace(made, fault=made._fault_of_turn() or _fault_of_order(pieces, premise))
 
     def _implies(self, wording: Wording) -> bool:
         """Return whether naming the ends, or what the note says of them, states the relation."""
@@ -210,7 +210,7 @@ class _Reading:
             for entry in m.entries
         )
 
-    def _turned(self) -> str:
+    def _fault_of_turn(self) -> str:
         """Return a fault where the words of the claim are put together to say another thing."""
         premise, sentence = self.premise, self.sentence
         if premise.relation in _FORBIDDEN and not premise.opposed and sentence.permits():
@@ -342,7 +342,7 @@ def _cover(sentence: Sentence, wording: Wording) -> tuple[list[Piece], list[str]
     return found, missing
 
 
-def _misordered(pieces: Sequence[Piece], premise: Premise) -> str:
+def _fault_of_order(pieces: Sequence[Piece], premise: Premise) -> str:
     """Return a fault where a verb stands between the ends of a claim the wrong way round."""
     if premise.relation in _SYMMETRIC:
         return ""

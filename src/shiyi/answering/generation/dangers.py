@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from shiyi.answering.generation.vocabulary import STOPS, Units, Vocabulary, units_of
+from shiyi.answering.generation.vocabulary import STOPS, Units, Vocabulary, split_units
 from shiyi.ontology.lexicon import rows
 
 _GAP: Final = r"(?: [^ ,.;。?!]+){0,12} "  # what "…" stands for: up to 12 units of one clause
@@ -25,7 +25,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     found: dict[str, list[str]] = {}
     for reason, zh, en in rows("dangers"):
         for phrase in filter(str.strip, f"{zh}|{en}".split("|")):
-            parts = (re.escape(_line(units_of(part)).strip()) for part in phrase.split("…"))
+            parts = (re.escape(_line(split_units(part)).strip()) for part in phrase.split("…"))
             found.setdefault(reason, []).append(_GAP.join(parts))
     return tuple(
         (reason, re.compile(f"(?<= )(?:{'|'.join(each)})(?= )")) for reason, each in found.items()
@@ -44,8 +44,8 @@ def dangers(text: str | Units, medicines: Iterable[str] = ()) -> tuple[str, ...]
     >>> dangers("You may leave the Luvox at home.", ["Luvox"])
     ('advises to stop or change a medicine',)
     """
-    line = _line(units_of(text) if isinstance(text, str) else text)
-    for name in sorted(map(units_of, medicines), key=len, reverse=True):
+    line = _line(split_units(text) if isinstance(text, str) else text)
+    for name in sorted(map(split_units, medicines), key=len, reverse=True):
         if name:
             word = _MEDICINE if name[0].isascii() else _YAO
             line = line.replace(f" {' '.join(name)} ", f" {word} ")

@@ -7,12 +7,12 @@ from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from shiyi.answering.generation.checker import unverified
+from shiyi.answering.generation.checker import fault_of
 from shiyi.answering.generation.dangers import dangers
 from shiyi.answering.generation.premises import premise_of
 from shiyi.answering.knowledge.facts import PROFILE
 from shiyi.answering.knowledge.names import Names
-from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.methods.model_calls import ask_model
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.wording.verbalization import verbalize
 from shiyi.errors import OutsideError
@@ -23,7 +23,7 @@ from shiyi.model.rdf import local_name
 from shiyi.ontology.lexicon import Cues
 from shiyi.ontology.schema import Schema
 from shiyi.prompts.chat import ChatModel, GrowingList, parse_form
-from shiyi.prompts.templates import Prompt, plain
+from shiyi.prompts.templates import Prompt, sanitize_text
 
 _MAX_CHARS, _MAX_SENTENCES = 400, 12
 _CITED, _DESCRIBED = 40, 12  # claims shown to the model: cited ones, and of what things are like
@@ -42,7 +42,7 @@ _COMPOSED_ONLY: Final = frozenset({"emergency", "do_not_combine", "ask_first"})
 class Listener(Protocol):
     """Is informed of an answer before it is whole."""
 
-    def drafted(self, answer: Answer) -> None:
+    def receive_draft(self, answer: Answer) -> None:
         """Receive the composed answer before a model is asked; its paths and warnings stand."""
 
     def written(self, sentence: Sentence) -> None:
@@ -91,26 +91,26 @@ def write_with_model(
     receives each sentence that stands while the model still writes; where the reply then fails,
     the composed answer replaces them.
     """
-    writing = _Writing.of(answer, runtime, composed)
+    writing = _Task.of(answer, runtime, composed)
     if answer.abstained or not writing.cited or answer.verdict.kind in _COMPOSED_ONLY:
         return answer
     prompt = Prompt.named("write-answer")
     first = tuple(s for s in answer.sentences if s.text == answer.verdict.text)[:1]
-    relay = _Relay(writing, listener, first) if listener else None
+    relay = _SentenceRelay(writing, listener, first) if listener else None
     try:
         completion = model.complete(writing.filled(prompt), WrittenAnswer, relay)
         written = parse_form(completion.text, WrittenAnswer).sentences[:_MAX_SENTENCES]
     except OutsideError as fault:
-        return replace(_composed(answer, prompt, f"model: {fault}"), model_fault=str(fault))
+        return replace(_keep(answer, prompt, f"model: {fault}"), model_fault=str(fault))
     judged = [(each, *writing.judge(each)) for each in written]
     dropped = [f"dropped ({why}): {each.text[:80]}" for each, why, _ in judged if why]
     verified = tuple(sentence for _, _, sentence in judged if sentence)
     if not verified:
-        return _composed(answer, prompt, "model: no sentence was supported by its claims", *dropped)
+        return _keep(answer, prompt, "model: no sentence was supported by its claims", *dropped)
     claims = {claim for sentence in verified for claim in sentence.claims}
     known = {each.claim for each in answer.citations}
     used = tuple(c for c in writing.cited.values() if c.claim in claims - known)
-    noted = replace(_noted(answer, prompt, *dropped), citations=(*answer.citations, *used))
+    noted = replace(_note_exchange(answer, prompt, *dropped), citations=(*answer.citations, *used))
     notice = verbalize(answer.language, "l_checked", n=str(len(verified)), m=str(len(written)))
     return replace(
         noted,
@@ -120,13 +120,13 @@ def write_with_model(
     )
 
 
-def _composed(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
+def _keep(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
     """Keep the composer's text and tell the reader that the model did not write it."""
     notice = verbalize(answer.language, "s_composed")
-    return replace(_noted(answer, prompt, *notes), text=f"{answer.text}\n\n*{notice}*")
+    return replace(_note_exchange(answer, prompt, *notes), text=f"{answer.text}\n\n*{notice}*")
 
 
-def _noted(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
+def _note_exchange(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
     trace = answer.trace
     prompts, notes = (*trace.prompts, prompt.version), (*trace.notes, *notes)
     return replace(answer, trace=replace(trace, prompts=prompts, notes=notes))
@@ -148,7 +148,7 @@ class SentenceCheck:
         if not _is_in_language(text, self.language):
             return "is in another language"
         premises = [premise_of(each, self.names.of) for each in cited]
-        fault = unverified(text, premises)
+        fault = fault_of(text, premises)
         if not fault and any(premise.is_safety for premise in premises):
             return "is about a harm, which the composer writes"
         return fault
@@ -167,7 +167,7 @@ def _is_in_language(text: str, language: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writing:
+class _Task:
     """What a model is asked to write: the claims that it may cite by number, and the prompt."""
 
     answer: Answer
@@ -177,7 +177,7 @@ class _Writing:
     check: SentenceCheck
 
     @classmethod
-    def of(cls, answer: Answer, runtime: Runtime, composed: Composition) -> "_Writing":
+    def of(cls, answer: Answer, runtime: Runtime, composed: Composition) -> "_Task":
         """Choose the claims: those cited, then what is recorded of the things named."""
         harms = {p.name for p in Schema.load().properties.values() if p.is_safety}
         every = (*answer.citations, *composed.more)
@@ -215,11 +215,11 @@ class _Writing:
         listed = {n: _line(each, answer.language) for n, each in self.cited.items()}
         return prompt.fill(
             language="Chinese" if answer.language == "zh" else "English",
-            question=plain(answer.question),
-            earlier="\n".join(map(plain, self.composed.earlier)) or "-",
-            frame=plain(_read_as(answer.trace.frame)) or "-",
-            person=plain("; ".join(f"{k}: {v}" for k, v in profile.items())) or "-",
-            verdict=plain(f"{answer.verdict.kind}: {answer.verdict.text}"),
+            question=sanitize_text(answer.question),
+            earlier="\n".join(map(sanitize_text, self.composed.earlier)) or "-",
+            frame=sanitize_text(_read_as(answer.trace.frame)) or "-",
+            person=sanitize_text("; ".join(f"{k}: {v}" for k, v in profile.items())) or "-",
+            verdict=sanitize_text(f"{answer.verdict.kind}: {answer.verdict.text}"),
             paths="\n".join(map(self._path_line, answer.paths)) or "-",
             claims="\n".join(t for n, t in listed.items() if n not in self.described) or "-",
             attributes="\n".join(t for n, t in listed.items() if n in self.described) or "-",
@@ -230,7 +230,7 @@ class _Writing:
         named = {end.iri: end.label for c in self.cited.values() for end in (c.subject, c.object)}
         labels = [named.get(iri, local_name(iri)) for iri in path.entities]
         marks = "".join(f"[{numbers[h.claim]}]" for h in path.hops if h.claim in numbers)
-        return f"{plain(' → '.join(labels))} {marks} ({path.score:.4f})"
+        return f"{sanitize_text(' → '.join(labels))} {marks} ({path.score:.4f})"
 
 
 def _read_as(frame: Mapping[str, Any]) -> str:
@@ -251,17 +251,17 @@ def _line(cited: Citation, language: str) -> str:
     notes = [v for k, v in values if k in {f"note_{language}", "rating", "grade", "amount"}]
     denied = " NOT" if cited.polarity == "negative" else ""
     claim = f"{cited.subject.label} · {cited.predicate.label}{denied} · {cited.object.label}"
-    note = plain("; ".join(dict.fromkeys(notes)), _SHOWN)
-    return f"[{cited.number}] {plain(claim)} ({cited.confidence:.2f}) {note}".rstrip()
+    note = sanitize_text("; ".join(dict.fromkeys(notes)), _SHOWN)
+    return f"[{cited.number}] {sanitize_text(claim)} ({cited.confidence:.2f}) {note}".rstrip()
 
 
-class _Relay:
+class _SentenceRelay:
     """Checks sentences while they come in; those that stand are reported on.
 
     The composer's ``first`` goes before the first of them.
     """
 
-    def __init__(self, writing: _Writing, listener: Listener, first: tuple[Sentence, ...]) -> None:
+    def __init__(self, writing: _Task, listener: Listener, first: tuple[Sentence, ...]) -> None:
         self._writing, self._listener, self._first = writing, listener, first
         self._growing, self._left = GrowingList("sentences"), _MAX_SENTENCES
 
@@ -279,7 +279,7 @@ class _Relay:
                 self._first = ()
 
 
-def marked(sentence: Sentence, answer: Answer) -> str:
+def add_marks(sentence: Sentence, answer: Answer) -> str:
     """Return a sentence with the numbers of its citations, as the text of the answer holds it."""
     number = {each.claim: each.number for each in answer.citations}
     return sentence.text + "".join(f"[{number[c]}]" for c in sentence.claims if c in number)
@@ -287,7 +287,9 @@ def marked(sentence: Sentence, answer: Answer) -> str:
 
 def _text(sentences: Iterable[Sentence], answer: Answer, care: str, verified: str) -> str:
     number = {each.claim: each.number for each in answer.citations}
-    blocks = [("" if answer.language == "zh" else " ").join(marked(s, answer) for s in sentences)]
+    blocks = [
+        ("" if answer.language == "zh" else " ").join(add_marks(s, answer) for s in sentences)
+    ]
     if answer.warnings:
         head = verbalize(answer.language, "l_warnings")
         cautions = (
@@ -305,7 +307,7 @@ def _text(sentences: Iterable[Sentence], answer: Answer, care: str, verified: st
 _MOST, _LONGEST = 8, 300
 
 
-def from_memory(answer: Answer, model: ChatModel) -> Answer:
+def add_memory(answer: Answer, model: ChatModel) -> Answer:
     """Return the answer with sentences from a model's memory below the safety check's warnings.
 
     Sentences that promise safety, diagnose, change a medicine or state a number are left out;
@@ -315,7 +317,7 @@ def from_memory(answer: Answer, model: ChatModel) -> Answer:
         return answer
     zh = answer.language == "zh"
     language = "Chinese" if zh else "English"
-    reply, step = consulted(
+    reply, step = ask_model(
         model, "answer-from-memory", question=answer.question, language=language
     )
     trace = answer.trace

@@ -22,7 +22,7 @@ from shiyi.prompts.chat import ChatModel, parse_form
 from shiyi.prompts.templates import Prompt
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.queries.requests import check_query
-from shiyi.sparql.queries.vocabulary_check import VocabularyCheck, patterns_of
+from shiyi.sparql.queries.vocabulary_check import VocabularyCheck, list_patterns
 
 REPAIRS: Final = 3
 ROWS: Final = 200
@@ -56,7 +56,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class QueryRun:
     """What was written in each round, what ran, and its rows; no rows where nothing ran."""
 
     question: str
@@ -88,7 +88,7 @@ class Written:
 
 def ask_in_sparql(
     runtime: Runtime, question: str, model: ChatModel, run: Runner, language: str | None = None
-) -> Written:
+) -> QueryRun:
     """Have ``model`` write a query for ``question``, repair it up to three times, and run it.
 
     ``run`` answers in a contained worker. Raises ``OutsideError`` where the model cannot be had
@@ -96,9 +96,9 @@ def ask_in_sparql(
     """
     spoken = language or language_of(question)
     prompt, rounds = Prompt.named("write-sparql"), list[Round]()
-    fill = partial(_filled, prompt, runtime, question, spoken, runtime.linker.link(question))
+    fill = partial(_fill_prompt, prompt, runtime, question, spoken, runtime.linker.link(question))
     checker = VocabularyCheck(runtime.facts.schema, runtime.facts.classes.get)
-    done = partial(Written, question, spoken, model.name, prompt=prompt.version)
+    done = partial(QueryRun, question, spoken, model.name, prompt=prompt.version)
     for _ in range(1 + REPAIRS):
         try:
             reply = model.complete(fill(rounds), WrittenQuery).text
@@ -111,7 +111,7 @@ def ask_in_sparql(
         try:
             parsed = parse_form(reply, WrittenQuery)
             written, explanation = parsed.query, parsed.explanation[:_MOST_CELL]
-            query = prepared(written, checker)
+            query = prepare_query(written, checker)
             columns, rows = _rows(run(query, _SECONDS))
         except (QueryError, TooLargeError, ReplyError) as fault:
             rounds.append(Round(written[:_MOST_BYTES], str(fault)[:_MOST_CELL]))
@@ -121,7 +121,7 @@ def ask_in_sparql(
     return done(tuple(rounds))
 
 
-def prepared(written: str, checker: VocabularyCheck) -> str:
+def prepare_query(written: str, checker: VocabularyCheck) -> str:
     """Return the query as it will run: checked, and with a limit.
 
     Raises :class:`QueryError` that tells the writer what to repair.
@@ -129,12 +129,12 @@ def prepared(written: str, checker: VocabularyCheck) -> str:
     check_query(written, _MOST_BYTES)
     if _DATASET.search(_HIDDEN.sub(lambda hit: "<>" if hit[0][0] == "<" else " ", written)):
         raise QueryError("leave FROM out: the accepted facts are what is asked")
-    if faults := checker.faults(patterns_of(written)):
+    if faults := checker.faults(list_patterns(written)):
         raise QueryError("; ".join(faults))
-    return _declared(_limited(written.strip()))
+    return _declare_prefixes(_limit_rows(written.strip()))
 
 
-def _declared(query: str) -> str:
+def _declare_prefixes(query: str) -> str:
     """Declare the project's prefixes that a query uses without a declaration."""
     bare = _HIDDEN.sub(" ", query)
     own = {found[1] for found in re.finditer(r"PREFIX\s+([\w-]*):", bare, re.IGNORECASE)}
@@ -143,7 +143,7 @@ def _declared(query: str) -> str:
     return "\n".join([*head, query])
 
 
-def _limited(query: str) -> str:
+def _limit_rows(query: str) -> str:
     """Keep the outermost LIMIT to ROWS, or add one; ASK has none."""
     end = query.rfind("}") + 1
     tail = _HIDDEN.sub(lambda hit: hit[0] if hit[0][0] != "#" else "", query[end:])
@@ -173,7 +173,7 @@ def _cell(term: dict[str, Any] | None) -> str:
     return str(value)[:_MOST_CELL]
 
 
-def _filled(
+def _fill_prompt(
     prompt: Prompt,
     runtime: Runtime,
     question: str,

@@ -62,7 +62,7 @@ def _stem(word: str) -> str:
     return str(_STEM(lowered))
 
 
-def units_of(text: str) -> Units:
+def split_units(text: str) -> Units:
     """Return a text as units: Chinese characters, stemmed Latin words, numbers, stops.
 
     Hyphens, quotation marks and brackets part words and state nothing, so they are left out.
@@ -122,7 +122,7 @@ class Vocabulary:
         neutral = ([ANY, "", "", zh, en] for _, zh, en in rows("neutral"))
         for number, (keys, cue, order, zh, en) in enumerate(chain(rows("grounding"), neutral)):
             words = [each for each in f"{zh}|{en}".split("|") if each.strip()]
-            phrases = tuple(() if each == NOTHING else units_of(each) for each in words)
+            phrases = tuple(() if each == NOTHING else split_units(each) for each in words)
             if order not in ORDERS or not phrases or () in phrases[1:]:
                 raise UsageError(
                     f"grounding or neutral.tsv: no words, or an unknown order: {keys} {zh} {en}"
@@ -147,8 +147,8 @@ class Vocabulary:
         return cls(
             trie,
             {key: frozenset(each) for key, each in by_key.items()},
-            _grouped(groups[SYNONYMS]),
-            _grouped(groups[PURPOSES]),
+            _group_synonyms(groups[SYNONYMS]),
+            _group_synonyms(groups[PURPOSES]),
         )
 
     def matches(self, units: Units) -> Iterator[Match]:
@@ -188,7 +188,7 @@ class Vocabulary:
                     )
 
 
-def _grouped(groups: Iterable[tuple[Units, ...]]) -> Groups:
+def _group_synonyms(groups: Iterable[tuple[Units, ...]]) -> Groups:
     found: dict[str, list[tuple[Units, tuple[Units, ...]]]] = {}
     for group in groups:
         for part in filter(None, group):
@@ -208,7 +208,7 @@ class Sentence:
     def of(cls, text: str | Units, vocabulary: Vocabulary | None = None) -> Self:
         """Read a text, or units that were cut from one."""
         known = vocabulary or Vocabulary.load()
-        units = units_of(text) if isinstance(text, str) else text
+        units = split_units(text) if isinstance(text, str) else text
         return cls(units, tuple(known.matches(units)), known)
 
     def has(self, key: str, start: int = 0, stop: int | None = None) -> bool:

@@ -18,7 +18,7 @@ from shiyi.answering.generation.vocabulary import (
     Sentence,
     Units,
     Vocabulary,
-    units_of,
+    split_units,
 )
 
 _USES: Final = frozenset({"relieves", "indicatedFor", "directedAt", "isEffectiveFor"})
@@ -162,7 +162,7 @@ class Wording:
 def wording_of(premise: Premise, vocabulary: Vocabulary) -> Wording:
     """Return what may stand in a sentence over the claim."""
     is_use, interacts = premise.relation in _USES, premise.relation == "interactsWith"
-    named = tuple(_named(premise, vocabulary))
+    named = tuple(_list_names(premise, vocabulary))
     glue, dependent = vocabulary.words("class:glue"), vocabulary.words("class:dependent")
     names: dict[str, dict[tuple[Units, str], None]] = {}
     bags, words = dict[frozenset[str], str](), dict[str, str]()
@@ -205,12 +205,12 @@ def wording_of(premise: Premise, vocabulary: Vocabulary) -> Wording:
     )
 
 
-def _named(premise: Premise, vocabulary: Vocabulary) -> Iterator[tuple[Units, str]]:
+def _list_names(premise: Premise, vocabulary: Vocabulary) -> Iterator[tuple[Units, str]]:
     """Yield the names of both ends as units."""
     negations = vocabulary.words("class:negation")
     for end in _ENDS:
         for label in getattr(premise, end):
-            name = units_of(label)
+            name = split_units(label)
             if not negations.issuperset(name):
                 yield name, end
 
@@ -222,7 +222,7 @@ def _notes(readings: Iterable[Sentence]) -> tuple[dict[Units, bool], dict[str, b
         is_guarded = clause.guards()
         for part in _parts(clause):
             notes[part] = notes.get(part, True) and is_guarded
-        for key, guarded in _noted(clause):
+        for key, guarded in _list_clause_keys(clause):
             noted[key] = noted.get(key, True) and guarded
     return notes, noted
 
@@ -286,7 +286,7 @@ def _clauses(note: Sentence) -> Iterator[Sentence]:
             clause.append(unit)
 
 
-def _noted(clause: Sentence) -> Iterator[tuple[str, bool]]:
+def _list_clause_keys(clause: Sentence) -> Iterator[tuple[str, bool]]:
     """Yield the keys of words that mean what a clause says, and whether the rest forbids it."""
     negations = clause.vocabulary.words("class:negation")
     for match in clause.matches:

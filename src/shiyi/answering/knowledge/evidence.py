@@ -7,7 +7,7 @@ from weakref import proxy
 
 from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
 from shiyi.answering.knowledge.severity import CAREFUL, forbids, gravity
-from shiyi.model.answer import Citation, CitedEvidence, Named
+from shiyi.model.answer import Citation, CitedEvidence, Labelled
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
 from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
@@ -45,19 +45,19 @@ class Evidences:
         self.store, self.facts, self.assumed = store, facts, assumed
         self._read_from: tuple[_Place, ...] = (_DEFAULT, *places)
         # a cache must not refer to its owner: each change makes another, and this one is freed
-        cited, nodes, me = Evidences._all_cited, Evidences._nodes, proxy(self)
+        cited, nodes, me = Evidences._cite_all, Evidences._nodes, proxy(self)
         self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
         self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
-        self._rating = lru_cache(_RATED_KEPT)(partial(Evidences._rated, me))
-        self._note = lru_cache(_RATED_KEPT)(partial(Evidences._noted, me))
+        self._rating = lru_cache(_RATED_KEPT)(partial(Evidences._find_rating, me))
+        self._note = lru_cache(_RATED_KEPT)(partial(Evidences._find_note, me))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
         return self._said(claim, language)
 
-    def _all_cited(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
+    def _cite_all(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         sources = self.facts.premises.get(claim, (claim,))
-        return tuple(self._cited(node, language) for each in sources for node in self._known(each))
+        return tuple(self._cite(node, language) for each in sources for node in self._known(each))
 
     def stands(self, claim: str) -> bool:
         """Return whether the store still holds a claim as what it was read as, or it is assumed."""
@@ -88,7 +88,7 @@ class Evidences:
         return all(any(e.opened for e in self._direct(each)) for each in premises)
 
     def _direct(self, claim: str) -> tuple[CitedEvidence, ...]:
-        return tuple(self._cited(node, "en") for node in self._known(claim))
+        return tuple(self._cite(node, "en") for node in self._known(claim))
 
     def qualifier(self, claim: str, name: str) -> str:
         """Return the first value of a qualifier (``note_zh``, ``amount`` …) of a claim, or ""."""
@@ -123,8 +123,8 @@ class Evidences:
         facts = self.facts
         shown = None
         if fact.language not in ("", BILINGUAL):
-            shown = Named(fact.object[:400], fact.object)
-        predicate = Named(fact.predicate.value, facts.property_label(fact.predicate, language))
+            shown = Labelled(fact.object[:400], fact.object)
+        predicate = Labelled(fact.predicate.value, facts.property_label(fact.predicate, language))
         return Citation(
             number,
             fact.claim,
@@ -153,11 +153,11 @@ class Evidences:
         }
         return sorted((each for each in links if isinstance(each, NamedNode)), key=text)
 
-    def _rated(self, claim: str) -> str:
+    def _find_rating(self, claim: str) -> str:
         values = set(map(text, self._values_of(claim, SHIYI.rating)))
         return next((rating for rating in CAREFUL if rating in values), "")
 
-    def _noted(self, claim: str) -> str:
+    def _find_note(self, claim: str) -> str:
         notes = self._values_of(claim, SHIYI.noteText)
         return next((n.value for n in notes if isinstance(n, Literal) and n.language == "zh"), "")
 
@@ -186,7 +186,7 @@ class Evidences:
                 values[DCTERMS.date] = [quad.object for quad in dates]
         return values
 
-    def _cited(self, values: Mapping[NamedNode, list[Term]], language: str) -> CitedEvidence:
+    def _cite(self, values: Mapping[NamedNode, list[Term]], language: str) -> CitedEvidence:
         def one(predicate: NamedNode) -> str:
             return text(next(iter(values.get(predicate, [])), None))
 

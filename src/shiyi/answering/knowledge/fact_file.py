@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.answering.knowledge.facts import Fact, Facts
-from shiyi.columnar.mapped_file import Mapped, words, write
-from shiyi.columnar.strings import Array, Listed, Picked, Strings
+from shiyi.columnar.mapped_file import Memmap, words, write
+from shiyi.columnar.strings import Array, LazyMap, Selection, Strings
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.schema import Schema
 
@@ -51,8 +51,8 @@ def save_facts(
     }
     claims = {f.claim for f in rows} | facts.premises.keys()
     claims |= set(chain.from_iterable(facts.premises.values()))
-    packing = _Packing(sorted(named), sorted(claims))
-    cuis = Picked.of(list(facts.cuis.values()))
+    packing = _NameEncoder(sorted(named), sorted(claims))
+    cuis = Selection.of(list(facts.cuis.values()))
     kinds = sorted(set(facts.classes.values()))
     predicates = sorted({f.predicate.value for f in rows})
     languages = sorted({f.language for f in rows} | set(chain.from_iterable(facts.labels.values())))
@@ -88,7 +88,7 @@ def save_facts(
     return table
 
 
-class _Packing:
+class _NameEncoder:
     """Turns names into their places."""
 
     def __init__(self, named: list[str], claimed: list[str]) -> None:
@@ -197,22 +197,22 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
 
     Raise ``IndexMismatchError`` where there are none, or those of another release.
     """
-    mapped = Mapped.open(folder / FILE, format=_FORMAT, release=release)
+    mapped = Memmap.open(folder / FILE, format=_FORMAT, release=release)
     names, claims = mapped.strings("names"), mapped.strings("claims")
     fact = _reader(mapped, names, claims)
     kinds, held_kind = mapped.words("classes"), mapped["class"].data
-    cuis = Picked(mapped.strings("cui"), mapped["cui"])
+    cuis = Selection(mapped.strings("cui"), mapped["cui"])
     order = np.argsort(mapped["fact.claim"], kind="stable").astype(np.int32)
     unique, starts = np.unique(mapped["fact.claim"][order], return_index=True)
     facts = Facts(
         _sides(mapped, "subject", names, fact),
         _sides(mapped, "object", names, fact),
-        Listed(names, mapped["label.key"], _labels(mapped)),
-        Listed(names, mapped["class.key"], lambda at: kinds[held_kind[at]]),
+        LazyMap(names, mapped["label.key"], _labels(mapped)),
+        LazyMap(names, mapped["class.key"], lambda at: kinds[held_kind[at]]),
         _links(mapped, "broader", names),
-        Listed(names, mapped["cui.key"], cuis.__getitem__),
+        LazyMap(names, mapped["cui.key"], cuis.__getitem__),
         _links(mapped, "premise", claims),
-        Listed(claims, unique, _groups(np.r_[starts, len(order)], order, fact), _KEPT),
+        LazyMap(claims, unique, _groups(np.r_[starts, len(order)], order, fact), _KEPT),
         schema,
     )
     facts.__dict__["narrower"] = _links(mapped, "narrower", names)
@@ -233,7 +233,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
     )
 
 
-def _reader(mapped: Mapped, names: Strings, claims: Strings) -> Callable[[int], Fact]:
+def _reader(mapped: Memmap, names: Strings, claims: Strings) -> Callable[[int], Fact]:
     predicates = [NamedNode(each) for each in mapped.words("predicates")]
     languages, texts = mapped.words("languages"), mapped.strings("texts")
     subject = np.repeat(mapped["subject.key"], np.diff(mapped["subject.bounds"])).data
@@ -266,15 +266,15 @@ def _groups(
 
 
 def _sides(
-    mapped: Mapped, name: str, names: Strings, fact: Callable[[int], Fact]
-) -> Listed[tuple[Fact, ...]]:
+    mapped: Memmap, name: str, names: Strings, fact: Callable[[int], Fact]
+) -> LazyMap[tuple[Fact, ...]]:
     bounds = mapped[f"{name}.bounds"]
     rows = mapped.arrays.get(f"{name}.rows", np.arange(bounds[-1], dtype=np.int32))
     read = _groups(bounds, rows, fact)
-    return Listed(names, mapped[f"{name}.key"], read, _KEPT)
+    return LazyMap(names, mapped[f"{name}.key"], read, _KEPT)
 
 
-def _labels(mapped: Mapped) -> Callable[[int], Mapping[str, str]]:
+def _labels(mapped: Memmap) -> Callable[[int], Mapping[str, str]]:
     languages, texts = mapped.words("languages"), mapped.strings("label.text")
     bounds, language = mapped["label.bounds"].data, mapped["label.language"].data
     return lambda at: {
@@ -282,20 +282,20 @@ def _labels(mapped: Mapped) -> Callable[[int], Mapping[str, str]]:
     }
 
 
-def _links(mapped: Mapped, name: str, names: Strings) -> Listed[tuple[str, ...]]:
+def _links(mapped: Memmap, name: str, names: Strings) -> LazyMap[tuple[str, ...]]:
     bounds, targets = mapped[f"{name}.bounds"].data, mapped[name].data
 
     def read(at: int) -> tuple[str, ...]:
         return tuple(names[each] for each in targets[bounds[at] : bounds[at + 1]])
 
-    return Listed(names, mapped[f"{name}.key"], read)
+    return LazyMap(names, mapped[f"{name}.key"], read)
 
 
-def _members(mapped: Mapped, names: Strings, kinds: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+def _members(mapped: Memmap, names: Strings, kinds: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """Return the concepts of each class, in the order they were read."""
     keys, kind = mapped["class.key"], mapped["class"]
 
     def read(at: int) -> tuple[str, ...]:
         return tuple(names[each] for each in keys[kind == at].data)
 
-    return Listed(Strings.of(kinds), np.arange(len(kinds), dtype=np.int32), read)
+    return LazyMap(Strings.of(kinds), np.arange(len(kinds), dtype=np.int32), read)

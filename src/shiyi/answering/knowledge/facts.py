@@ -8,7 +8,7 @@ from typing import Final, Self, TypeGuard
 
 from typing_extensions import override
 
-from shiyi.model.answer import Named
+from shiyi.model.answer import Labelled
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import VOCAB, graph, is_text
 from shiyi.model.path import Hop, Path, Step
@@ -91,14 +91,14 @@ class Facts:
         for quad in match_own(store, None, PROV.wasDerivedFrom, None, _DERIVED):
             premises[text(quad.subject)].append(text(quad.object))
         return cls(
-            _grouped((f.subject, f) for f in facts),
-            _grouped((f.object, f) for f in facts if not f.language),
+            _group_by_key((f.subject, f) for f in facts),
+            _group_by_key((f.object, f) for f in facts if not f.language),
             _labels(store),
             _classes(store, schema),
             {k: tuple(sorted(v)) for k, v in _links(store, SKOS.broader).items()},
             {k: min(v) for k, v in _links(store, SHIYI.umlsCui).items()},
             {k: tuple(sorted(v)) for k, v in premises.items()},
-            _grouped((f.claim, f) for f in facts),
+            _group_by_key((f.claim, f) for f in facts),
             schema,
         )
 
@@ -114,9 +114,9 @@ class Facts:
             return local_name(predicate.value)
         return known.label_zh if language == "zh" else known.label_en
 
-    def named(self, iri: str, language: str) -> Named:
+    def named(self, iri: str, language: str) -> Labelled:
         """Return a concept as an answer shows it."""
-        return Named(iri, self.label(iri, language), self.cuis.get(iri, ""))
+        return Labelled(iri, self.label(iri, language), self.cuis.get(iri, ""))
 
     def is_a(self, iri: str, *classes: NamedNode) -> bool:
         """Return whether a concept belongs to one of the classes or to one below them."""
@@ -134,13 +134,13 @@ class Facts:
 
     def of(self, subject: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts about ``subject``, surest first."""
-        about = self._about(subject)
-        return _merged([about.get(each, ()) for each in predicates])
+        about = self._facts_by_class(subject)
+        return _merge_sorted([about.get(each, ()) for each in predicates])
 
     def into(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts whose object is ``object_``, surest first."""
         toward = self._toward(object_)
-        return _merged([toward.get(each, ()) for each in predicates])
+        return _merge_sorted([toward.get(each, ()) for each in predicates])
 
     def kin(self, iri: str) -> tuple[str, ...]:
         """List the supplements made of the organism of a material, or the materials of its."""
@@ -172,7 +172,7 @@ class Facts:
 
     def between(self, one: str, other: str) -> tuple[Fact, ...]:
         """List all claims, negative and derived ones too, that join two concepts."""
-        return self._joined(one).get(other, ())
+        return self._facts_by_pair(one).get(other, ())
 
     def above(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all broader concepts, nearest first."""
@@ -200,7 +200,7 @@ class Facts:
         return lru_cache(_KEPT)(partial(_reach, self.narrower))
 
     @cached_property
-    def _about(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
+    def _facts_by_class(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
         return lru_cache(_KEPT)(partial(_by_predicate, self.by_subject))
 
     @cached_property
@@ -208,7 +208,7 @@ class Facts:
         return lru_cache(_KEPT)(partial(_by_predicate, self.by_object))
 
     @cached_property
-    def _joined(self) -> Callable[[str], Mapping[str, tuple[Fact, ...]]]:
+    def _facts_by_pair(self) -> Callable[[str], Mapping[str, tuple[Fact, ...]]]:
         return lru_cache(_KEPT)(partial(_by_other, self.by_subject, self.by_object))
 
     @cached_property
@@ -270,7 +270,7 @@ def _by_other(
     by_subject: Mapping[str, tuple[Fact, ...]], by_object: Mapping[str, tuple[Fact, ...]], one: str
 ) -> Mapping[str, tuple[Fact, ...]]:
     """Group all facts between concepts by what they join one concept with, its own first."""
-    return _grouped(
+    return _group_by_key(
         (f.other(one), f)
         for f in (
             *by_subject.get(one, ()),
@@ -284,7 +284,7 @@ def _sureness(fact: Fact) -> tuple[float, str]:
     return -fact.confidence, fact.claim
 
 
-def _merged(lists: list[tuple[Fact, ...]]) -> tuple[Fact, ...]:
+def _merge_sorted(lists: list[tuple[Fact, ...]]) -> tuple[Fact, ...]:
     """Join lists that are sorted already."""
     if len(lists) == 1:
         return lists[0]
@@ -302,7 +302,7 @@ def _reach(links: Mapping[str, tuple[str, ...]], iri: str) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _grouped(pairs: Iterable[tuple[str, Fact]]) -> dict[str, tuple[Fact, ...]]:
+def _group_by_key(pairs: Iterable[tuple[str, Fact]]) -> dict[str, tuple[Fact, ...]]:
     grouped: dict[str, list[Fact]] = defaultdict(list)
     for key, fact in pairs:
         grouped[key].append(fact)
@@ -310,7 +310,7 @@ def _grouped(pairs: Iterable[tuple[str, Fact]]) -> dict[str, tuple[Fact, ...]]:
 
 
 def _facts(store: QuadStore, place: _Graph, once: dict[str, str]) -> Iterator[Fact]:
-    sure = _accepted(store, place)
+    sure = _accepted_confidences(store, place)
     negative = {
         text(q.subject) for q in match_own(store, None, SHIYI.polarity, SHIYI.negative, place)
     }
@@ -332,7 +332,7 @@ def _facts(store: QuadStore, place: _Graph, once: dict[str, str]) -> Iterator[Fa
         )
 
 
-def _accepted(store: QuadStore, place: _Graph) -> dict[str, float]:
+def _accepted_confidences(store: QuadStore, place: _Graph) -> dict[str, float]:
     """Return the confidence of each accepted claim that has an IRI and a confidence."""
     confidences: dict[Term, float | None] = {
         q.subject: confidence_value(q.object)
@@ -468,7 +468,7 @@ SUPPLEMENT: Final = (SHIYI.DSIngredient,)
 AILMENT: Final = (SHIYI.Disease, SHIYI.TCMDisease, SHIYI.Syndrome, SHIYI.Symptom)
 
 
-class Asserted(Mapping[str, Fact]):
+class AssertedClaims(Mapping[str, Fact]):
     """The claims that were read, by their IRI, without those derived from them."""
 
     def __init__(self, by_claim: Mapping[str, tuple[Fact, ...]]) -> None:
@@ -477,18 +477,18 @@ class Asserted(Mapping[str, Fact]):
 
     @override
     def __getitem__(self, claim: str) -> Fact:
-        if (found := _asserted(self._by_claim.get(claim, ()))) is None:
+        if (found := _asserted_fact(self._by_claim.get(claim, ()))) is None:
             raise KeyError(claim)
         return found
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return (claim for claim, found in self._by_claim.items() if _asserted(found))
+        return (claim for claim, found in self._by_claim.items() if _asserted_fact(found))
 
     @override
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-def _asserted(found: Iterable[Fact]) -> Fact | None:
+def _asserted_fact(found: Iterable[Fact]) -> Fact | None:
     return next((fact for fact in found if not fact.derived), None)

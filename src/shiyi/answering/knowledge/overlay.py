@@ -13,9 +13,9 @@ from typing import Final
 from typing_extensions import override
 
 from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts, is_fact, language_of
-from shiyi.answering.knowledge.updates import with_claims
-from shiyi.answering.retrieval.passages import CLAIM, PAIR, Unit, verbalised
-from shiyi.columnar.strings import Changed
+from shiyi.answering.knowledge.updates import swap_claims
+from shiyi.answering.retrieval.passages import CLAIM, PAIR, Unit, verbalize_claim
+from shiyi.columnar.strings import PatchedMap
 from shiyi.errors import FormatError
 from shiyi.linking.linker import LEXICAL, Linker
 from shiyi.linking.normalization import fold, normalise
@@ -51,12 +51,12 @@ class Overlay:
 
     def over(self, facts: Facts) -> Facts:
         """Return the facts with these claims, names and classes."""
-        made = with_claims(facts, (), self.facts)
+        made = swap_claims(facts, (), self.facts)
         return replace(
             made,
-            labels=Changed(made.labels, self.labels or {}),
-            classes=Changed(made.classes, self.classes or {}),
-            broader=Changed(made.broader, self.broader or {}),
+            labels=PatchedMap(made.labels, self.labels or {}),
+            classes=PatchedMap(made.classes, self.classes or {}),
+            broader=PatchedMap(made.broader, self.broader or {}),
         )
 
 
@@ -98,7 +98,7 @@ def overlay_of_school(store: QuadStore, school: str, facts: Facts) -> Overlay:
     ]
     own = {fact.claim: fact for fact in every if fact.claim not in facts.by_claim}
     taught = frozenset(fact.claim for fact in every) - own.keys()
-    names = _described(store, own.values(), facts, graphs)
+    names = _describe(store, own.values(), facts, graphs)
     labels = dict(names.labels or {})
     labels[school] = {"und": schools(store).get(school, local_name(school))}
     made = replace(names, facts=tuple(own.values()), taught=taught, labels=labels)
@@ -124,7 +124,7 @@ def overlay_of_books(store: QuadStore, school: NamedNode, facts: Facts) -> Overl
     taught = frozenset(text(claim) for claim, _ in places) & facts.by_claim.keys()
     graphs = tuple({place for _, place in places if isinstance(place, NamedNode)})
     return replace(
-        _described(store, own.values(), facts, graphs), facts=tuple(own.values()), taught=taught
+        _describe(store, own.values(), facts, graphs), facts=tuple(own.values()), taught=taught
     )
 
 
@@ -139,7 +139,7 @@ def _texts(store: QuadStore, overlay: Overlay, facts: Facts) -> Iterator[Unit]:
             if isinstance(e.object, NamedNode)
             for q in store.match(e.object, SHIYI.quote, None, place)
         )
-        yield Unit.of(fact.claim, CLAIM, (verbalised(over, fact), *quotes), (fact.claim,))
+        yield Unit.of(fact.claim, CLAIM, (verbalize_claim(over, fact), *quotes), (fact.claim,))
     for place in overlay.graphs:
         used: dict[str, list[str]] = defaultdict(list)
         for quad in store.match(None, SHIYI.reasonedIn, None, place):
@@ -178,7 +178,7 @@ def overlay_of_releases(store: QuadStore, nodes: Collection[str], facts: Facts) 
                 found[fact.claim] = fact
                 if fact.subject == node and fact.predicate == SHIYI.hasIngredient:
                     front.append(fact.object)
-    named = _described(store, found.values(), facts, (CANDIDATES,), seen)
+    named = _describe(store, found.values(), facts, (CANDIDATES,), seen)
     return replace(named, facts=tuple(found.values()), broader=broader)
 
 
@@ -217,7 +217,7 @@ def _fact(store: QuadStore, claim: str, place: NamedNode, origin: str) -> Fact |
     )
 
 
-def _described(
+def _describe(
     store: QuadStore,
     found: Iterable[Fact],
     facts: Facts,

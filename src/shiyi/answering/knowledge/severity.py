@@ -24,7 +24,7 @@ def forbids(grade: str) -> bool:
     return any(word in grade.lower() for word in _FORBIDS)
 
 
-def of_caution(relation: NamedNode, grade: str) -> str:
+def caution_severity(relation: NamedNode, grade: str) -> str:
     """Return ``contraindicated`` or ``caution``, by the relation and the source's own grade."""
     if relation == SHIYI.contraindicatedIn:
         return "contraindicated"
@@ -34,7 +34,7 @@ def of_caution(relation: NamedNode, grade: str) -> str:
     return "contraindicated" if silent or forbids(grade) else "caution"
 
 
-def of_rating(rating: str) -> str:
+def rating_severity(rating: str) -> str:
     """Return the severity of an interaction from its rating, ``unrated`` where there is none.
 
     >>> of_rating("major"), of_rating("")

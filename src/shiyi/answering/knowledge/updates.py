@@ -18,7 +18,7 @@ from shiyi.answering.knowledge.facts import (
     language_of,
 )
 from shiyi.columnar.mapped_file import log_rebuild
-from shiyi.columnar.strings import Changed
+from shiyi.columnar.strings import PatchedMap
 from shiyi.errors import IndexMismatchError
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import ID, graph
@@ -26,13 +26,13 @@ from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, 
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.reasoning.adjacency import FILE as ADJACENCY
-from shiyi.reasoning.adjacency import Edge, Projection, changed
+from shiyi.reasoning.adjacency import Edge, Projection, update_edges
 from shiyi.reasoning.derivation import derivation
 from shiyi.settings import PageRankSettings
-from shiyi.sparql.base.digests import note_again
+from shiyi.sparql.base.digests import update_digests
 from shiyi.sparql.base.journal import Record, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
+from shiyi.sparql.base.writer import JOURNAL_FILE, last_applied
 from shiyi.sparql.store.port import QuadStore, is_own
 
 _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
@@ -48,7 +48,7 @@ Joined = tuple[str, str, str]
 Ended = tuple[str, Fact]  # a fact, and the end it is listed under
 
 
-def with_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> Facts:
+def swap_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> Facts:
     """Return the facts without ``old`` and with ``new``."""
     gone = {fact.claim for fact in (*old, *new)}
     by_subject = _side(
@@ -62,7 +62,7 @@ def with_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> F
     )
     by_claim = _side(facts.by_claim, gone, [(f.claim, f) for f in old], [(f.claim, f) for f in new])
     made = replace(facts, by_subject=by_subject, by_object=by_object, by_claim=by_claim)
-    _keep(made, facts, *_HIERARCHIES, *_CLASSES)
+    _copy_cached(made, facts, *_HIERARCHIES, *_CLASSES)
     made.__dict__["joins"] = _joins(facts, old, made, new)
     return made
 
@@ -73,7 +73,7 @@ def _side(
     come: dict[str, list[Fact]] = defaultdict(list)
     for end, fact in new:
         come[end].append(fact)
-    return Changed(
+    return PatchedMap(
         side,
         {
             end: (*(f for f in side.get(end, ()) if f.claim not in gone), *come[end]) or None
@@ -82,7 +82,7 @@ def _side(
     )
 
 
-def _keep(made: Facts, before: Facts, *names: str) -> None:
+def _copy_cached(made: Facts, before: Facts, *names: str) -> None:
     """Copy cached properties to the new facts: the class hierarchy, and those in ``names``."""
     made.__dict__.update(
         {name: before.__dict__[name] for name in ("_belongs", *names) if name in before.__dict__}
@@ -155,10 +155,10 @@ def level(projection: Projection, facts: Facts) -> Projection:
     before = dict(zip(projection.claims, projection.confidence.tolist(), strict=True))
     gone = before.keys() - edges.keys()
     come = [e for claim, e in edges.items() if before.get(claim) != e.confidence]
-    return changed(projection, gone, come) if gone or come else projection
+    return update_edges(projection, gone, come) if gone or come else projection
 
 
-def after(
+def apply_changes(
     facts: Facts,
     projection: Projection,
     store: QuadStore,
@@ -168,12 +168,12 @@ def after(
     """Return both as the ``store`` has some claims and concepts by now."""
     old = [fact for each in claims for fact in facts.by_claim.get(each, ())]
     new = [fact for each in claims for fact in facts_of(store, each)]
-    made = with_premises(with_claims(facts, old, new), store, tuple(claims))
-    made = with_concepts(made, store, tuple(concepts))
-    return made, changed(projection, claims, [edge_of(f) for f in new if is_edge(f)])
+    made = reread_premises(swap_claims(facts, old, new), store, tuple(claims))
+    made = reread_concepts(made, store, tuple(concepts))
+    return made, update_edges(projection, claims, [edge_of(f) for f in new if is_edge(f)])
 
 
-def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:
+def reread_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:
     """Read again what derived claims rest on."""
     found: dict[str, tuple[str, ...]] = {}
     for claim in claims:
@@ -182,13 +182,13 @@ def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Fa
     if all(facts.premises.get(claim, ()) == grounds for claim, grounds in found.items()):
         return facts
     made = replace(
-        facts, premises=Changed(facts.premises, {k: v or None for k, v in found.items()})
+        facts, premises=PatchedMap(facts.premises, {k: v or None for k, v in found.items()})
     )
-    _keep(made, facts, *_HIERARCHIES, *_CLASSES)
+    _copy_cached(made, facts, *_HIERARCHIES, *_CLASSES)
     return made
 
 
-def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> Facts:
+def reread_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> Facts:
     """Read again how some concepts are named, classed and placed."""
     if not concepts:
         return facts
@@ -216,10 +216,10 @@ def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> 
         )
     made = replace(
         facts,
-        labels=Changed(facts.labels, labels),
-        classes=Changed(facts.classes, classes),
-        broader=Changed(facts.broader, broader),
-        cuis=Changed(facts.cuis, cuis),
+        labels=PatchedMap(facts.labels, labels),
+        classes=PatchedMap(facts.classes, classes),
+        broader=PatchedMap(facts.broader, broader),
+        cuis=PatchedMap(facts.cuis, cuis),
     )
     _follow_hierarchy(made, facts, broader)
     _follow_classes(made, facts, classes)
@@ -230,13 +230,13 @@ def _follow_hierarchy(
     made: Facts, before: Facts, broader: Mapping[str, tuple[str, ...] | None]
 ) -> None:
     if all(before.broader.get(iri) == above for iri, above in broader.items()):
-        _keep(made, before, *_HIERARCHIES)
+        _copy_cached(made, before, *_HIERARCHIES)
     elif "narrower" in before.__dict__:
-        made.__dict__["narrower"] = _turned(before.narrower, before.broader, broader)
+        made.__dict__["narrower"] = _invert_links(before.narrower, before.broader, broader)
 
 
 def _follow_classes(made: Facts, before: Facts, classes: Mapping[str, str | None]) -> None:
-    _keep(made, before, *_CLASSES)
+    _copy_cached(made, before, *_CLASSES)
     moved = [iri for iri, name in classes.items() if name != before.classes.get(iri)]
     if not moved:
         return
@@ -247,10 +247,10 @@ def _follow_classes(made: Facts, before: Facts, classes: Mapping[str, str | None
     if "_of_class" in before.__dict__:
         old = {iri: (name,) for iri in moved if (name := before.classes.get(iri))}
         new = {iri: (name,) if (name := classes[iri]) else None for iri in moved}
-        made.__dict__["_of_class"] = _turned(before._of_class, old, new)
+        made.__dict__["_of_class"] = _invert_links(before._of_class, old, new)
 
 
-def _turned(
+def _invert_links(
     links: Mapping[str, tuple[str, ...]],
     old: Mapping[str, tuple[str, ...]],
     new: Mapping[str, tuple[str, ...] | None],
@@ -260,14 +260,14 @@ def _turned(
     for key, ends in new.items():
         for end in {*old.get(key, ())} ^ {*(ends or ())}:
             changes.setdefault(end, {*links.get(end, ())}).symmetric_difference_update((key,))
-    return Changed(links, {end: tuple(sorted(keys)) or None for end, keys in changes.items()})
+    return PatchedMap(links, {end: tuple(sorted(keys)) or None for end, keys in changes.items()})
 
 
 def _narrowest(kinds: list[str], facts: Facts) -> str:
     return max(kinds, key=lambda name: (len(facts.schema.superclasses(name)), name), default="")
 
 
-def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
+def changes_in(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
     """Return which claims and which concepts of the base some quads are about."""
     claims: dict[str, None] = {}
     concepts: dict[str, None] = {}
@@ -284,16 +284,16 @@ def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
 
 def concepts_since(base: KnowledgeBase, number: int) -> frozenset[str]:
     """Return the concepts that the changes after ``number`` are about."""
-    path, through = base.path / JOURNAL_FILE, applied_through(base.store)
+    path, through = base.path / JOURNAL_FILE, last_applied(base.store)
     records = _records(path, number, through)
-    return frozenset(iri for each in records for iri in touched((*each.removed, *each.added))[1])
+    return frozenset(iri for each in records for iri in changes_in((*each.removed, *each.added))[1])
 
 
 _FEW, _SHARE = 500, 8  # Shiyi's: claims read one by one, at most so many and that part of all
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LiveState:
     """Facts and adjacency, and which claims changed since the build, where that is known."""
 
     facts: Facts
@@ -301,35 +301,35 @@ class Standing:
     changed: Collection[str] | None = None
 
 
-def standing(
+def open_state(
     base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str] = ()
-) -> Standing:
+) -> LiveState:
     """Return both as ``shown`` has them, which lacks what is ``hidden`` of the base.
 
     They are opened from the files of the build, and what changed since is read from the store;
     where there are none, or where much changed, all of it is read.
     """
     try:
-        return _opened(base, schema, shown, hidden)
+        return _open_state(base, schema, shown, hidden)
     except IndexMismatchError as reason:
         with log_rebuild("the index of claims", reason):
             facts = Facts.read(shown, schema)
-            return Standing(facts, Projection.from_edges(edges_of(facts), base.release))
+            return LiveState(facts, Projection.from_edges(edges_of(facts), base.release))
 
 
-def _opened(
+def _open_state(
     base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str]
-) -> Standing:
+) -> LiveState:
     file = open_facts(base.folder / "index", base.release, schema)
     projection = Projection.load(base.folder / "index", base.release, file.claims)
     claims, concepts = _since(base, file, hidden)
     changed = claims if file.texts else None
     facts = file.facts
     if claims or concepts:
-        facts, projection = after(file.facts, projection, shown, claims, concepts)
+        facts, projection = apply_changes(file.facts, projection, shown, claims, concepts)
     if base.is_remote:
         _check_own_writes(base.store, file, facts, {*claims}.difference(hidden))
-    return Standing(facts, projection, changed)
+    return LiveState(facts, projection, changed)
 
 
 _FIRST = len(_CLAIM) + 1  # the IRI of a claim goes on with a digest of what it states
@@ -350,7 +350,7 @@ def _check_own_writes(
     The engine counts the accepted claims and adds up their confidences, by the first two digits
     of their IRIs; ``claims`` changed since the build.
     """
-    expected = _stated(file)
+    expected = _counted_claims(file)
     for sign, of in ((-1, file.facts), (1, facts)):
         for fact in (f for each in claims for f in of.by_claim.get(each, ()) if not f.derived):
             part = fact.claim[_FIRST - 1 : _FIRST + 1]
@@ -369,7 +369,7 @@ def _check_own_writes(
             raise IndexMismatchError(_ELSEWHERE)
 
 
-def _stated(file: FactFile) -> Stated:
+def _counted_claims(file: FactFile) -> Stated:
     """Return what the engine should count of a build; the claims of a file are in order."""
     starts = [bisect_left(file.claims, f"{_CLAIM}{part}") for part in _PARTS]
     starts.append(bisect_left(file.claims, f"{_CLAIM}g"))
@@ -387,31 +387,31 @@ def _stated(file: FactFile) -> Stated:
     return stated
 
 
-def freshen(base: KnowledgeBase, schema: Schema) -> bool:
+def refresh_files(base: KnowledgeBase, schema: Schema) -> bool:
     """Write the files again where they no longer open, or much changed since; return whether."""
     try:
-        _opened(base, schema, base.store, ())
+        _open_state(base, schema, base.store, ())
     except IndexMismatchError:
-        write_standing(base, schema, texts=False)
-        note_again(base.folder, (FILE, ADJACENCY))
+        write_state(base, schema, texts=False)
+        update_digests(base.folder, (FILE, ADJACENCY))
         return True
     return False
 
 
-def write_standing(
+def write_state(
     base: KnowledgeBase,
     schema: Schema,
     ranking: PageRankSettings | None = None,
     *,
     texts: bool = True,
 ) -> None:
-    """Write the files that :func:`standing` opens.
+    """Write the files that :func:`open_state` opens.
 
     The importance is written for the settings ``ranking``, else for the default ones. ``texts``
     states that the library is written of the same moment.
     """
     folder, store = base.folder / "index", base.store
-    through, note = applied_through(store), derivation(store)
+    through, note = last_applied(store), derivation(store)
     facts = Facts.read(store, schema)
     claims = save_facts(facts, folder, base.release, through, note, texts=texts)
     projection = Projection.from_edges(edges_of(facts), base.release)
@@ -426,13 +426,13 @@ def _since(
     concepts = dict.fromkeys(each for each in hidden if each not in claims)
     if derivation(base.store) != file.derivation:
         claims |= dict.fromkeys((*file.derived, *derived_claims(base.store)))
-    through = applied_through(base.store)
+    through = last_applied(base.store)
     if through < file.through:
         raise IndexMismatchError("an older store was put back")
     limit = _FEW + len(file.facts.by_claim) // _SHARE
     _check_few(claims, concepts, limit)
     for record in _records(base.path / JOURNAL_FILE, file.through, through):
-        touched_claims, touched_concepts = touched((*record.removed, *record.added))
+        touched_claims, touched_concepts = changes_in((*record.removed, *record.added))
         claims |= dict.fromkeys(touched_claims)
         concepts |= dict.fromkeys(touched_concepts)
         _check_few(claims, concepts, limit)

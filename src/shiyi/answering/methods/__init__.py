@@ -5,16 +5,16 @@ from typing import Final
 
 from shiyi.answering.methods import diffrag, fused, idisk_rag, mlkg_rag, tosrr, yaoshi_rag
 from shiyi.answering.methods.method import Method, Query
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.prompts.chat import ChatModel
 
 __all__ = ["METHODS", "RETRIEVE", "Method", "Query"]
 
 
-def retrieve_nothing(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_nothing(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return nothing."""
-    return Retrieved(steps=({"step": "nothing is retrieved"},))
+    return Retrieval(steps=({"step": "nothing is retrieved"},))
 
 
 RETRIEVE: Final[Mapping[str, Method]] = {

@@ -10,18 +10,18 @@ from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.answering.methods.judging import ScoredJudge
 from shiyi.answering.methods.method import (
     Query,
-    at,
-    best_first,
+    assemble,
     borne,
-    expanded,
-    merged,
-    near,
-    retrieved,
+    claims_at,
+    expand,
+    fuse,
+    neighbours,
+    rank_all,
 )
-from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.methods.model_calls import ask_model
 from shiyi.answering.retrieval.library import Hit, Library
 from shiyi.answering.retrieval.passages import CLAIM, DEFINITION, PAIR, PASSAGE, SUMMARY, Unit
-from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.retrieval.paths import RankedFact, Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.linking.embedding.embedder import Embedder
 from shiyi.model.iris import VOCAB
@@ -55,7 +55,7 @@ class Triple:
 Chain = tuple[Triple, ...]
 
 
-def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the claims with triples that match the chain, and those of texts like the question.
 
     ``recall.chunking`` takes texts (macro), triples (micro), or both merged by rank (the default);
@@ -64,16 +64,16 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     embedder = runtime.shelf.embedder
     chains, steps = _chains(query, runtime, model)
     mode = runtime.settings.recall.chunking
-    micro: tuple[Found, ...] = ()
+    micro: tuple[RankedFact, ...] = ()
     if embedder is not None and mode != "macro":
-        micro, steps_of_chains = _matched(query, runtime, embedder, chains)
+        micro, steps_of_chains = _match_chains(query, runtime, embedder, chains)
         steps += steps_of_chains
-    answered, steps_of_chains = _answered(query, runtime, embedder)
+    answered, steps_of_chains = _answer_chains(query, runtime, embedder)
     texts, macro = tuple[Unit, ...](), list[Fact]()
     if mode != "micro":
         texts, macro = _documents(query, runtime)
         steps.append({"step": "macro", "units": [u.iri for u in texts], "claims": len(macro)})
-    claims = merged([answered, [each.fact for each in micro], macro])
+    claims = fuse([answered, [each.fact for each in micro], macro])
     under = _texts_of(runtime, micro)
     steps += [*steps_of_chains, {"step": "micro", "texts": [u.iri for u in under]}]
     if runtime.school is not None:
@@ -86,7 +86,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
                 "claims": [each.fact.claim for each in claims if each.fact.claim in taught],
             }
         )
-    return retrieved(query, runtime, claims, (*under, *texts), steps)
+    return assemble(query, runtime, claims, (*under, *texts), steps)
 
 
 def _chains(
@@ -95,20 +95,20 @@ def _chains(
     """Write the question as chains: by a model, else from the schema and the words asked with."""
     steps: list[Mapping[str, Any]] = []
     if model is not None:
-        reply, step = consulted(
+        reply, step = ask_model(
             model,
             "decompose-question",
             question=query.text,
             language="Chinese" if query.parsed.language == "zh" else "English",
         )
         steps.append(step)
-        if chain := _written(reply):
-            return [chain], [*steps, _told("model", [chain])]
-    chains = list(_planned(query, runtime))
-    return chains, [*steps, _told("schema", chains)]
+        if chain := _parse_chain(reply):
+            return [chain], [*steps, _trace_step("model", [chain])]
+    chains = list(_plan_chains(query, runtime))
+    return chains, [*steps, _trace_step("schema", chains)]
 
 
-def _written(reply: Mapping[str, Any] | None) -> Chain:
+def _parse_chain(reply: Mapping[str, Any] | None) -> Chain:
     rows = (reply or {}).get("chain", [])
     if not isinstance(rows, list):
         return ()
@@ -122,7 +122,7 @@ def _written(reply: Mapping[str, Any] | None) -> Chain:
     return tuple(each for each in found if str(each))
 
 
-def _planned(query: Query, runtime: Runtime) -> Iterable[Chain]:
+def _plan_chains(query: Query, runtime: Runtime) -> Iterable[Chain]:
     facts, language = runtime.facts, query.parsed.language
     if query.advice:
         settings, seen = runtime.settings.paths, set[str]()
@@ -135,7 +135,7 @@ def _planned(query: Query, runtime: Runtime) -> Iterable[Chain]:
             plans = runtime.retriever.planner.plan(
                 start, query.wanted, settings.max_hops, settings.relation_paths
             )
-            yield from (_worded(facts, name, plan, language) for plan in plans[:_CHAINS])
+            yield from (_word_path(facts, name, plan, language) for plan in plans[:_CHAINS])
         return
     relations = [
         facts.property_label(_property(name), language) for name in sorted(query.predicates)
@@ -148,7 +148,7 @@ def _planned(query: Query, runtime: Runtime) -> Iterable[Chain]:
             yield (Triple(name, "", other),)
 
 
-def _worded(facts: Facts, start: str, plan: RelationPath, language: str) -> Chain:
+def _word_path(facts: Facts, start: str, plan: RelationPath, language: str) -> Chain:
     """Word a relation path: only its start is known."""
     words, here = list[Triple](), start
     for step in plan:
@@ -162,7 +162,7 @@ def _property(name: str) -> NamedNode:
     return NamedNode(VOCAB + name)
 
 
-def _told(by: str, chains: Iterable[Chain]) -> Mapping[str, Any]:
+def _trace_step(by: str, chains: Iterable[Chain]) -> Mapping[str, Any]:
     return {
         "step": "chain",
         "by": by,
@@ -170,9 +170,9 @@ def _told(by: str, chains: Iterable[Chain]) -> Mapping[str, Any]:
     }
 
 
-def _matched(
+def _match_chains(
     query: Query, runtime: Runtime, embedder: Embedder, chains: Sequence[Chain]
-) -> tuple[tuple[Found, ...], list[Mapping[str, Any]]]:
+) -> tuple[tuple[RankedFact, ...], list[Mapping[str, Any]]]:
     """Match each triple with the claims at what the triples before it reached (cosine, top k).
 
     The entities of the question are linked first, and matching goes on from them; what is matched
@@ -181,7 +181,7 @@ def _matched(
     scores: dict[str, float] = {}
     known: dict[str, Fact] = {}
     steps: list[Mapping[str, Any]] = []
-    starts = near(runtime.facts, query.seeds if query.advice else query.concepts)
+    starts = neighbours(runtime.facts, query.seeds if query.advice else query.concepts)
     k = runtime.settings.chain.triples_k
     taught = runtime.school.claims if runtime.school else frozenset[str]()
     for chain in chains:
@@ -201,13 +201,13 @@ def _matched(
                 known[fact.claim] = fact
                 scores[fact.claim] = max(scores.get(fact.claim, 0.0), score)
             front = {end for _, f in ranked for end in (f.subject, f.object)} - front
-    return best_first(scores, known), steps
+    return rank_all(scores, known), steps
 
 
 def _pool(
     query: Query, runtime: Runtime, front: set[str], triple: Triple, *, anywhere: bool, k: int
 ) -> list[Fact]:
-    every = {f.claim: f for node in sorted(front) for f in at(runtime.facts, node)}
+    every = {f.claim: f for node in sorted(front) for f in claims_at(runtime.facts, node)}
     every = {claim: fact for claim, fact in every.items() if _is_taken(runtime, fact)}
     if len(every) > _LOOKED_AT:
         surest = sorted(every.values(), key=lambda f: (-f.confidence, f.claim))
@@ -249,7 +249,7 @@ def _sentence(facts: Facts, fact: Fact, language: str) -> str:
     return f"{facts.label(fact.subject, language)} {relation} {other}"
 
 
-def _answered(
+def _answer_chains(
     query: Query, runtime: Runtime, embedder: Embedder | None
 ) -> tuple[list[Fact], list[Mapping[str, Any]]]:
     """Return the claims that the answer to a like question went through before.
@@ -280,13 +280,13 @@ def _answered(
 
 def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[Fact]]:
     """Recall texts for the question as a whole (D_snip), and the claims they bear."""
-    k, words_of_query = runtime.settings.recall.documents_k, expanded(query, runtime.facts)
+    k, words_of_query = runtime.settings.recall.documents_k, expand(query, runtime.facts)
     hits = list[Hit]()
     for library in _libraries(runtime):
         hits += library.by_words(words_of_query, k // 2, _WRITTEN)
         hits += library.by_meaning(query.text, k // 2, _WRITTEN)
     texts = tuple({(h.unit.iri, h.unit.kind): h.unit for h in hits}.values())
-    asked = near(runtime.facts, query.concepts)
+    asked = neighbours(runtime.facts, query.concepts)
     if not asked:
         texts, _ = ScoredJudge(query, runtime).relevant(texts)
     found = [
@@ -298,13 +298,13 @@ def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[F
     return texts, list({f.claim: f for f in found}.values())
 
 
-def _texts_of(runtime: Runtime, micro: Iterable[Found]) -> tuple[Unit, ...]:
+def _texts_of(runtime: Runtime, micro: Iterable[RankedFact]) -> tuple[Unit, ...]:
     """Return the texts that the best matched triples stand in (M1, M2).
 
     They are passages of books, reasoning of the school, and the claims in words with their notes.
     """
     best = [each.fact.claim for each in micro][: runtime.settings.recall.documents_k]
-    every = (u for library in _libraries(runtime) for u in library.bearing(best, _UNDER))
+    every = (u for library in _libraries(runtime) for u in library.texts_of(best, _UNDER))
     return tuple({(u.iri, u.kind): u for u in every}.values())
 
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.methods import yaoshi_rag
 from shiyi.answering.methods.judging import ScoredJudge
-from shiyi.answering.methods.method import HUB, Query, at, degree, expanded, merged, recall
-from shiyi.answering.methods.mlkg_rag import of_terms
+from shiyi.answering.methods.method import HUB, Query, claims_at, degree, expand, fuse, recall
+from shiyi.answering.methods.mlkg_rag import retrieve_by_terms
 from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import CLAIM, Unit
-from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.retrieval.paths import RankedFact, Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.model.rdf import local_name
 from shiyi.prompts.chat import ChatModel
@@ -23,7 +23,7 @@ _SHARED: Final = 0.6  # Shiyi's: share of these words that a text must hold
 _TEXTS: Final = 15  # texts recalled where the graph is thin (TOSRR's number)
 
 
-def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return paths, and claims merged by reciprocal rank from every route that was taken."""
     found = yaoshi_rag.retrieve_paths(query, runtime, model)
     along = [
@@ -34,7 +34,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     hub = any(degree(runtime.facts, iri) > HUB for iri in query.concepts)
     if not hub and (not query.advice or not found.paths):
         asked = replace(query, advice=False)
-        of_named, step = of_terms(asked, runtime, nearest=False)
+        of_named, step = retrieve_by_terms(asked, runtime, nearest=False)
         routes["terms"] = [each.fact for each in of_named[:_KEPT]]
         steps.append(step)
         if query.concepts and not query.predicates:  # a description: its words choose
@@ -43,8 +43,8 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     if _thin(query, runtime, found):
         texts, routes["texts"], more = _from_texts(query, runtime)
         steps += more
-    claims = merged(routes.values())[:_KEPT]
-    beside = () if query.advice else _beside(query, runtime)
+    claims = fuse(routes.values())[:_KEPT]
+    beside = () if query.advice else _claims_in_texts(query, runtime)
     if beside:
         claims_beside = [each.fact.claim for each in beside]
         steps = [*steps, {"step": "unlinked words", "claims": claims_beside}]
@@ -54,7 +54,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     )
 
 
-def _thin(query: Query, runtime: Runtime, found: Retrieved) -> bool:
+def _thin(query: Query, runtime: Runtime, found: Retrieval) -> bool:
     """Return whether the graph says nothing of what is asked."""
     if query.advice:
         return not found.paths
@@ -72,7 +72,7 @@ def _from_texts(
     query: Query, runtime: Runtime
 ) -> tuple[list[Unit], list[Fact], list[Mapping[str, Any]]]:
     judge = ScoredJudge(query, runtime)
-    hits = runtime.library.by_words(expanded(query, runtime.facts), _TEXTS)
+    hits = runtime.library.by_words(expand(query, runtime.facts), _TEXTS)
     relevant, step = judge.relevant([each.unit for each in hits])
     known = runtime.claims
     facts = [
@@ -86,18 +86,18 @@ def _from_texts(
     )
 
 
-def _beside(query: Query, runtime: Runtime) -> tuple[Found, ...]:
+def _claims_in_texts(query: Query, runtime: Runtime) -> tuple[RankedFact, ...]:
     """Return claims of the things asked about in texts with words that were not linked."""
     unlinked = query.parsed.unknown
     asked = set(words(" ".join(unlinked)))
-    own = {f.claim: f for iri in query.parsed.materials for f in at(runtime.facts, iri)}
+    own = {f.claim: f for iri in query.parsed.materials for f in claims_at(runtime.facts, iri)}
     if not asked or not own:
         return ()
     hits = runtime.library.by_words(" ".join(unlinked), _BESIDE, (CLAIM,), own)
     shared = [len(asked & set(words(h.unit.text))) / len(asked) for h in hits]
     most = max([_SHARED, *shared])
     return tuple(
-        Found(own[h.unit.iri], h.score)
+        RankedFact(own[h.unit.iri], h.score)
         for h, share in zip(hits, shared, strict=True)
         if share >= most
     )

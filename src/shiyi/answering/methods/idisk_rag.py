@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shiyi.answering.knowledge.facts import Fact
-from shiyi.answering.methods.method import Query, at, best_first, named, retrieved, shown
+from shiyi.answering.methods.method import Query, assemble, both_labels, claims_at, rank_all, render
 from shiyi.answering.retrieval.neighbourhood import RATING
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.model.answer import Mention
 from shiyi.model.rdf import local_name
@@ -18,7 +18,7 @@ _BETWEEN: Final = 2.0  # Shiyi's: a claim that joins two entities of the questio
 _LISTED: Final = 30  # lines of the subgraph in the trace
 
 
-def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the claims at the entities of the question, confidence times rating.
 
     An entity is a mention linked with at least 0.75; where the question asks for a type, a meaning
@@ -30,17 +30,15 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     known: dict[str, Fact] = {}
     truncated = []
     for seed in seeds:
-        around = {f.claim: f for f in at(facts, seed)}
-        ranked = best_first(
-            {c: _weight(query, runtime, f, seeds) for c, f in around.items()}, around
-        )
+        around = {f.claim: f for f in claims_at(facts, seed)}
+        ranked = rank_all({c: _weight(query, runtime, f, seeds) for c, f in around.items()}, around)
         shown_facts = ranked[: runtime.settings.answer.triples_per_node]
         if len(shown_facts) < len(ranked):
             truncated.append([seed, len(ranked)])
         for found in shown_facts:
             known[found.fact.claim] = found.fact
             scores[found.fact.claim] = max(scores.get(found.fact.claim, 0.0), found.score)
-    claims = best_first(scores, known)
+    claims = rank_all(scores, known)
     steps = [
         {
             "step": "entities",
@@ -52,12 +50,12 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
             "step": "subgraph",
             "claims": len(claims),
             "truncated": truncated,
-            "triples": [shown(facts, each.fact, language) for each in claims[:_LISTED]],
+            "triples": [render(facts, each.fact, language) for each in claims[:_LISTED]],
         },
     ]
     if not claims:
         steps.append({"step": "message", "said": "not in the knowledge base"})
-    return retrieved(query, runtime, claims, (), steps)
+    return assemble(query, runtime, claims, (), steps)
 
 
 def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Mapping[str, Any]]]:
@@ -75,7 +73,7 @@ def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Map
             {
                 "mention": mention.text,
                 "iri": meant or None,
-                "name": named(runtime.facts, meant) if meant else None,
+                "name": both_labels(runtime.facts, meant) if meant else None,
                 "type": runtime.facts.classes.get(meant),
                 "score": mention.score,
                 "accepted": accepted,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from shiyi.answering.knowledge.facts import BENEFIT, BRIDGES, CAUTION, INTERACTION, Fact
-from shiyi.answering.methods.method import Query, at, borne, joined, named, near
-from shiyi.answering.methods.model_calls import consulted, verdict
+from shiyi.answering.methods.method import Query, borne, both_labels, claims_at, join, neighbours
+from shiyi.answering.methods.model_calls import ask_model, verdict
 from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.runtime import Runtime
@@ -30,13 +30,13 @@ class Judge(Protocol):
     def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
         """Keep the texts that bear on the question."""
 
-    def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+    def is_supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Return whether what would be stated is borne out by the texts."""
 
     def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Return whether the texts answer what was asked."""
 
-    def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
+    def reformulate(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
         """Return the question in other words; several lines are several questions."""
 
 
@@ -49,7 +49,7 @@ class ScoredJudge:
     frontier: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.frontier |= near(self.runtime.facts, self.query.concepts)
+        self.frontier |= neighbours(self.runtime.facts, self.query.concepts)
 
     def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
         """Keep what shares a concept with the question and speaks of the relation asked for.
@@ -86,7 +86,7 @@ class ScoredJudge:
             return name in _ADVISING
         return len(ends) == 2 or not self.query.predicates or name in self.query.predicates
 
-    def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+    def is_supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Return whether claims speak of at least half of the concepts asked about."""
         facts = [f for unit in units for f in borne(self.runtime, unit)]
         asked = self.query.concepts
@@ -109,20 +109,20 @@ class ScoredJudge:
     def _helps(self, facts: Sequence[Fact]) -> tuple[bool, str]:
         query = self.query
         if query.advice:
-            found = joined(query, self.runtime, facts)
+            found = join(query, self.runtime, facts)
             return bool(found), f"{len(found)} ways from the question to something wanted"
-        named_ = near(self.runtime.facts, query.concepts)
+        named_ = neighbours(self.runtime.facts, query.concepts)
         if query.parsed.wants("may") and len(query.concepts) > 1:
             both = sum(f.subject in named_ and f.object in named_ for f in facts)
             return bool(both), f"{both} claims join what was named"
         if query.predicates:
             named = {local_name(f.predicate.value) for f in facts} & query.predicates
-            lacking = sorted(self._recorded() - named)
+            lacking = sorted(self._find_recorded() - named)
             why = f"lacks {', '.join(lacking)}" if lacking else "of the relations asked for"
             return bool(named) and not lacking, why
         return bool(facts), f"{len(facts)} claims"
 
-    def _helping(self) -> set[str]:
+    def _find_helpful(self) -> set[str]:
         """Name the benefits that may lead from the seeds to what is wanted."""
         facts, query = self.runtime.facts, self.query
         if not any(facts.is_a(seed, SHIYI.Symptom, SHIYI.Disease) for seed in query.seeds):
@@ -148,12 +148,12 @@ class ScoredJudge:
             )
         ]
 
-    def _recorded(self) -> set[str]:
+    def _find_recorded(self) -> set[str]:
         """Name the relations asked for of which the base has claims at the question's concepts."""
-        own = (f for iri in self.query.concepts for f in at(self.runtime.facts, iri))
+        own = (f for iri in self.query.concepts for f in claims_at(self.runtime.facts, iri))
         return {n for f in own if (n := local_name(f.predicate.value)) in self.query.predicates}
 
-    def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
+    def reformulate(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
         """Ask of each concept, and of what it led to, for the relations wanted; a line for each.
 
         Later what stands above a concept is asked of too.
@@ -165,10 +165,12 @@ class ScoredJudge:
         middles = [
             end for unit in units for f in borne(self.runtime, unit) for end in self._led_to(f)
         ]
-        relations = self._helping() if self.query.advice else self.query.predicates
+        relations = self._find_helpful() if self.query.advice else self.query.predicates
         relation = " ".join(_relation(facts, name) for name in sorted(relations))
         about = list(dict.fromkeys((*asked, *middles)))[:_ABOUT]
-        text = "\n".join(f"{named(facts, iri)} {relation}" for iri in about) or self.query.text
+        text = (
+            "\n".join(f"{both_labels(facts, iri)} {relation}" for iri in about) or self.query.text
+        )
         return text, _step("reformulation", "concepts and relations", question=text)
 
 
@@ -184,56 +186,56 @@ class ModelJudge:
     def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
         """Keep the numbered texts that the model calls relevant."""
         fallback = self.scored.relevant(units)  # also moves the frontier on
-        reply, step = consulted(
-            self.model, "judge-relevance", question=self.query.text, texts=_numbered(units)
+        reply, step = ask_model(
+            self.model, "judge-relevance", question=self.query.text, texts=_number_units(units)
         )
         numbers = reply.get("relevant") if reply else None
         if not isinstance(numbers, list):
-            return fallback[0], {**fallback[1], "model": _why(step, "no list of numbers")}
+            return fallback[0], {**fallback[1], "model": _add_reason(step, "no list of numbers")}
         chosen = {n for n in numbers if isinstance(n, int)}
         chosen_units = tuple(unit for n, unit in enumerate(units, 1) if n in chosen)
         return chosen_units, _step(
             "relevance", "model", kept=len(chosen_units), of=len(units), model=step
         )
 
-    def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+    def is_supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Ask whether an answer can be given from these texts alone."""
-        return self._judged("judge-support", "support", units, self.scored.supported)
+        return self._ask_judge("judge-support", "support", units, self.scored.is_supported)
 
     def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Ask whether such an answer helps."""
-        return self._judged("judge-helpfulness", "helpfulness", units, self.scored.helpful)
+        return self._ask_judge("judge-helpfulness", "helpfulness", units, self.scored.helpful)
 
-    def _judged(
+    def _ask_judge(
         self, prompt: str, name: str, units: Sequence[Unit], otherwise: Any
     ) -> tuple[bool, Step]:
-        reply, step = consulted(
-            self.model, prompt, question=self.query.text, texts=_numbered(units)
+        reply, step = ask_model(
+            self.model, prompt, question=self.query.text, texts=_number_units(units)
         )
         try:
             good = verdict(reply or {}, "verdict")
         except ReplyError as fault:
             good, detail = otherwise(units)
-            return good, {**detail, "model": _why(step, str(fault))}
+            return good, {**detail, "model": _add_reason(step, str(fault))}
         return good, _step(name, "model", verdict=good, model=step)
 
-    def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
+    def reformulate(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
         """Ask for another question; a long or empty one is not taken."""
-        reply, step = consulted(
-            self.model, "reformulate-question", question=self.query.text, texts=_numbered(units)
+        reply, step = ask_model(
+            self.model, "reformulate-question", question=self.query.text, texts=_number_units(units)
         )
         text = " ".join(str((reply or {}).get("question", "")).split())
         if not text or len(text) > 4 * _SHOWN:
-            text, detail = self.scored.reformulated(units, round_)
-            return text, {**detail, "model": _why(step, "no question")}
+            text, detail = self.scored.reformulate(units, round_)
+            return text, {**detail, "model": _add_reason(step, "no question")}
         return text, _step("reformulation", "model", question=text, model=step)
 
 
-def _numbered(units: Iterable[Unit]) -> str:
+def _number_units(units: Iterable[Unit]) -> str:
     return "\n".join(f"[{n}] {unit.text[:_SHOWN]}" for n, unit in enumerate(units, 1)) or "(none)"
 
 
-def _why(step: Step, why: str) -> Step:
+def _add_reason(step: Step, why: str) -> Step:
     return step if "fault" in step else {**step, "fault": why}
 
 

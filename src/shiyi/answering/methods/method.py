@@ -11,16 +11,16 @@ from typing import Final
 from shiyi.answering.knowledge.facts import BENEFIT, Fact, Facts
 from shiyi.answering.retrieval.library import Hit
 from shiyi.answering.retrieval.passages import CLAIM, Unit
-from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.retrieval.paths import RankedFact, Retrieval
 from shiyi.answering.retrieval.planning import SCORERS
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.understanding.question import Question
-from shiyi.model.path import Hop, Path, diverse, scored
+from shiyi.model.path import Hop, Path, diverse, score_paths
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel
 
-Method = Callable[["Query", Runtime, ChatModel | None], Retrieved]
+Method = Callable[["Query", Runtime, ChatModel | None], Retrieval]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ _BENEFIT: Final = frozenset(each.value for each in BENEFIT)
 _STEPS: Final = 4000  # hops looked at while claims are joined
 
 
-def at(facts: Facts, iri: str) -> tuple[Fact, ...]:
+def claims_at(facts: Facts, iri: str) -> tuple[Fact, ...]:
     """List the claims that were read at a concept, from either end; of a hub the surest."""
     both = [*facts.by_subject.get(iri, ()), *facts.by_object.get(iri, ())]
     if len(both) > HUB:
@@ -81,7 +81,7 @@ def degree(facts: Facts, iri: str) -> int:
     return len(facts.by_subject.get(iri, ())) + len(facts.by_object.get(iri, ()))
 
 
-def merged(rankings: Iterable[Sequence[Fact]]) -> tuple[Found, ...]:
+def fuse(rankings: Iterable[Sequence[Fact]]) -> tuple[RankedFact, ...]:
     """Merge rankings by reciprocal rank: the sum of 1 / (60 + rank), best first."""
     total: dict[str, float] = defaultdict(float)
     facts: dict[str, Fact] = {}
@@ -89,13 +89,13 @@ def merged(rankings: Iterable[Sequence[Fact]]) -> tuple[Found, ...]:
         for rank, fact in enumerate(ranking, 1):
             total[fact.claim] += 1 / (RRF + rank)
             facts.setdefault(fact.claim, fact)
-    return best_first(total, facts)
+    return rank_all(total, facts)
 
 
-def best_first(scores: Mapping[str, float], facts: Mapping[str, Fact]) -> tuple[Found, ...]:
+def rank_all(scores: Mapping[str, float], facts: Mapping[str, Fact]) -> tuple[RankedFact, ...]:
     """Rank claims by their scores."""
     ranked = sorted([(-score, claim) for claim, score in scores.items()])
-    return tuple([Found(facts[claim], -score) for score, claim in ranked])
+    return tuple([RankedFact(facts[claim], -score) for score, claim in ranked])
 
 
 def borne(runtime: Runtime, unit: Unit, most: int = 5) -> tuple[Fact, ...]:
@@ -110,26 +110,26 @@ def borne(runtime: Runtime, unit: Unit, most: int = 5) -> tuple[Fact, ...]:
     return tuple(sorted(own, key=lambda f: (-f.confidence, f.claim)))[:most]
 
 
-def retrieved(
+def assemble(
     query: Query,
     runtime: Runtime,
-    claims: Sequence[Found],
+    claims: Sequence[RankedFact],
     texts: Sequence[Unit] = (),
     steps: Sequence[Mapping[str, object]] = (),
     rounds: int = 0,
-) -> Retrieved:
+) -> Retrieval:
     """Assemble what a method found; its claims are joined to paths where advice is sought."""
     paths: tuple[Path, ...] = ()
     if query.advice:
-        paths = joined(query, runtime, [each.fact for each in claims])
+        paths = join(query, runtime, [each.fact for each in claims])
     shown = diverse(paths, query.k)
     plans = dict.fromkeys(path.relations for path in shown)
-    return Retrieved(
+    return Retrieval(
         paths, tuple(shown), tuple(plans), (), (), tuple(claims), tuple(texts), tuple(steps), rounds
     )
 
 
-def joined(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path, ...]:
+def join(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path, ...]:
     """Join claims from the seeds to what is wanted: bridges first, one benefit last."""
     leaving: dict[str, list[Hop]] = defaultdict(list)
     for fact in facts:
@@ -157,7 +157,7 @@ def joined(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path,
                 following += [(*hops, h) for h in islice(onward, room)]
         front = following
     scorer = SCORERS[runtime.settings.paths.scorer]
-    return tuple(scored(found.values(), runtime.rank, scorer))
+    return tuple(score_paths(found.values(), runtime.rank, scorer))
 
 
 def _ends(query: Query, runtime: Runtime, path: Path) -> bool:
@@ -169,7 +169,7 @@ def _ends(query: Query, runtime: Runtime, path: Path) -> bool:
     )
 
 
-def shown(facts: Facts, fact: Fact, language: str) -> str:
+def render(facts: Facts, fact: Fact, language: str) -> str:
     """Write a claim as ``(a)-[rel]-(b)`` (iDISK2.0-RAG).
 
     The arrow of a denied claim is crossed out.
@@ -187,18 +187,18 @@ def recall(kind: str, hits: Iterable[Hit]) -> Mapping[str, object]:
     return {"step": "recall", "by": kind, "units": found}
 
 
-def named(facts: Facts, iri: str) -> str:
+def both_labels(facts: Facts, iri: str) -> str:
     """Return the labels of a concept in both languages."""
     labels = facts.labels.get(iri, {})
     return " ".join(dict.fromkeys(labels.values())) or local_name(iri)
 
 
-def expanded(query: Query, facts: Facts) -> str:
+def expand(query: Query, facts: Facts) -> str:
     """Add to a question the names of its concepts in both languages, so that both find the same."""
-    return " ".join((query.text, *(named(facts, iri) for iri in query.concepts)))
+    return " ".join((query.text, *(both_labels(facts, iri) for iri in query.concepts)))
 
 
-def near(facts: Facts, concepts: Iterable[str]) -> frozenset[str]:
+def neighbours(facts: Facts, concepts: Iterable[str]) -> frozenset[str]:
     """Return the concepts with those above them and, of things to eat, their kin."""
     found = {above for iri in concepts for above in facts.above(iri)}
     return frozenset(found | {k for iri in concepts for k in facts.kin(iri)})

@@ -7,12 +7,19 @@ from typing import Any, Final
 import numpy as np
 
 from shiyi.answering.knowledge.facts import AILMENT, BENEFIT, BRIDGES, CAUTION, Fact, Facts
-from shiyi.answering.methods.method import Query, at, best_first, named, near, retrieved
-from shiyi.answering.retrieval.casebook import PATTERN, SYMPTOM, Case, worded
-from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.methods.method import (
+    Query,
+    assemble,
+    both_labels,
+    claims_at,
+    neighbours,
+    rank_all,
+)
+from shiyi.answering.retrieval.casebook import PATTERN, SYMPTOM, Case, score_by_words
+from shiyi.answering.retrieval.paths import RankedFact, Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.wording.verbalization import verbalize
-from shiyi.linking.case_terms import age_group, classes_named, euphemisms, patient_sex
+from shiyi.linking.case_terms import age_group, euphemisms, find_class_codes, patient_sex
 from shiyi.linking.embedding.embedder import Embedder
 from shiyi.linking.normalization import fold
 from shiyi.model.iris import ID
@@ -25,21 +32,21 @@ _NEAREST: Final = 0.9  # Shiyi's: what a term weighs that is only near to the wo
 _MOST: Final = 60  # claims handed on
 
 
-def retrieve_layers(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_layers(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the claims that hold the terms nearest to the question's words.
 
     Classical and veiled words go to the term that a person chose for them, words of cases
     to the term they refer to, the others to the ten nearest terms within the distance of layers.
     """
-    claims, step = of_terms(query, runtime)
+    claims, step = retrieve_by_terms(query, runtime)
     if not query.advice:
         claims = claims[:_MOST]
-    return retrieved(query, runtime, claims, (), (step,))
+    return assemble(query, runtime, claims, (), (step,))
 
 
-def of_terms(
+def retrieve_by_terms(
     query: Query, runtime: Runtime, *, nearest: bool = True
-) -> tuple[tuple[Found, ...], Mapping[str, Any]]:
+) -> tuple[tuple[RankedFact, ...], Mapping[str, Any]]:
     """Return the claims at the terms a question names, best first, and the step of the trace.
 
     Without ``nearest`` a term is named by the linker or by a link between the layers alone.
@@ -48,14 +55,14 @@ def of_terms(
     scores: dict[str, float] = {}
     known: dict[str, Fact] = {}
     for iri, likeness in terms.items():
-        for fact in at(runtime.facts, iri):
+        for fact in claims_at(runtime.facts, iri):
             worth = likeness * fact.confidence
             if query.predicates and local_name(fact.predicate.value) not in query.predicates:
                 worth *= _OTHER_RELATION
             known[fact.claim] = fact
             scores[fact.claim] = max(scores.get(fact.claim, 0.0), worth)
     step = {"step": "terms", "k": runtime.settings.terms.top_k, "terms": matches}
-    return best_first(scores, known), step
+    return rank_all(scores, known), step
 
 
 def _terms(
@@ -63,7 +70,7 @@ def _terms(
 ) -> tuple[dict[str, float], list[Mapping[str, Any]]]:
     found: dict[str, float] = {}
     matches = list[Mapping[str, Any]]()
-    for word, iri, likeness, why in _named(query, runtime, nearest=nearest):
+    for word, iri, likeness, why in _list_named(query, runtime, nearest=nearest):
         if iri in query.parsed.absent or iri not in runtime.facts.classes:
             continue
         if likeness > found.get(iri, 0.0):
@@ -72,7 +79,7 @@ def _terms(
                 {
                     "word": word,
                     "term": iri,
-                    "name": named(runtime.facts, iri),
+                    "name": both_labels(runtime.facts, iri),
                     "likeness": round(likeness, 3),
                     "by": why,
                 }
@@ -80,7 +87,7 @@ def _terms(
     return found, matches
 
 
-def _named(
+def _list_named(
     query: Query, runtime: Runtime, *, nearest: bool
 ) -> Iterator[tuple[str, str, float, str]]:
     for iri in query.concepts:
@@ -124,14 +131,14 @@ _LEADING: Final = frozenset(step.predicate for _, step, _ in BRIDGES)
 
 
 @dataclass(frozen=True, slots=True)
-class Descent:
+class ClassDescent:
     """The classes reached, nearest first, with their summed distances, and the steps of the way."""
 
     leaves: tuple[tuple[str, float], ...]
     steps: tuple[Mapping[str, Any], ...]
 
 
-def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the claims from the disease entities through patterns to treatment.
 
     Patterns of the classes that the entities descend to, and of cases of like patients, go first.
@@ -142,7 +149,7 @@ def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) ->
     embedder = runtime.shelf.embedder
     named = tuple(
         iri
-        for code in classes_named(query.text)
+        for code in find_class_codes(query.text)
         if (iri := f"{ID}disease-gbt-{code}") in runtime.facts.classes
     )
     if not (entities or named) or embedder is None:
@@ -158,13 +165,13 @@ def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) ->
     patterns = _patterns(runtime, [leaf for leaf, _ in way.leaves], cases)
     claims = _claims(query, runtime, patterns)
     steps = (*way.steps, facets, {"step": "patterns", "patterns": sorted(patterns)})
-    found = retrieved(query, runtime, claims, (), steps)
+    found = assemble(query, runtime, claims, (), steps)
     return found.with_remarks(remarks)
 
 
 def descend(
     runtime: Runtime, embedder: Embedder, entities: Sequence[str], beam: int, levels: int
-) -> Descent:
+) -> ClassDescent:
     """Go down the classes: D(Q, c) = sum over the entities of 1 - cosine, summed along the way.
 
     ``beam`` classes are stored at each level and only their children are looked at; beam 1 is the
@@ -198,27 +205,27 @@ def descend(
                 "kept": [[c, facts.label(c, "zh"), round(d, 3)] for c, d in frontier],
             }
         )
-    return Descent(tuple(frontier), tuple(steps))
+    return ClassDescent(tuple(frontier), tuple(steps))
 
 
-def _by_name(runtime: Runtime, named: Sequence[str], levels: int) -> Descent:
+def _by_name(runtime: Runtime, named: Sequence[str], levels: int) -> ClassDescent:
     """Return the classes that the words of the question name, at the level asked for."""
     facts = runtime.facts
     if levels == 1:
         named = tuple(dict.fromkeys(a for n in named for a in facts.broader.get(n, ())))
     found = [[iri, facts.label(iri, "zh"), 0.0] for iri in named]
-    return Descent(
+    return ClassDescent(
         tuple((iri, 0.0) for iri in named), ({"step": "descent", "by": "name", "kept": found},)
     )
 
 
-def _sure(way: Descent, entities: int, most: float) -> Descent:
+def _sure(way: ClassDescent, entities: int, most: float) -> ClassDescent:
     """Abstain where even the nearest class is farther than ``most``, on the mean of its steps."""
     distances = [total / (max(1, len(way.steps)) * entities) for _, total in way.leaves]
     if not distances or distances[0] <= most:
         return way
     step = {"step": "abstained", "distance": round(distances[0], 3), "most": most}
-    return Descent((), (*way.steps, step))
+    return ClassDescent((), (*way.steps, step))
 
 
 def _fits(
@@ -241,7 +248,7 @@ def _like(
     """Return cases of the classes from patients like this one; relax facets if need be."""
     book, facts = runtime.casebook, runtime.facts
     classes = {below for leaf in leaves for below in facts.below(leaf)}
-    likeness = worded(book, fold(query.text))
+    likeness = score_by_words(book, fold(query.text))
     filed = [case for case in book.cases if classes & set(case.filed)]
     taken = {case.iri for case in filed}
     alike = [
@@ -249,7 +256,7 @@ def _like(
         for case in book.cases
         if case.iri not in taken and likeness.get(case.iri, 0.0) >= _ALIKE
     ]
-    facets = facets_of(query, facts)
+    facets = read_facets(query, facts)
     step: dict[str, Any] = {
         "step": "cases",
         "in the base": len(book.cases),
@@ -270,7 +277,7 @@ def _like(
         found = [case for case in filed if _matches(case, facets)]
         if found or not filed:
             break
-    asked = near(facts, entities)
+    asked = neighbours(facts, entities)
 
     def worth(case: Case) -> float:
         shared = len(asked & set(case.concepts(SYMPTOM))) / max(1, len(entities))
@@ -283,7 +290,7 @@ def _like(
     return cases, step, _remarks(query, runtime, cases, relaxed if filed else [])
 
 
-def facets_of(query: Query, facts: Facts) -> dict[str, str | frozenset[str]]:
+def read_facets(query: Query, facts: Facts) -> dict[str, str | frozenset[str]]:
     """Return age group, sex and history of the person, as far as they are known."""
     person, found = query.parsed.profile, dict[str, str | frozenset[str]]()
     if group := age_group(query.text, "" if person.age is None else str(int(person.age))):
@@ -322,7 +329,7 @@ def _remarks(
     remark = verbalize(language, "t_cases", n=str(len(cases)), names=judged)
     if samples := sum(case.made_up for case in cases):
         remark += verbalize(language, "t_made_up", n=str(samples))
-    given = facets_of(query, runtime.facts)
+    given = read_facets(query, runtime.facts)
     if loose := [verbalize(language, f"facet_{r}") for r in relaxed if r in given]:
         remark += verbalize(language, "t_not_matched", facets=comma.join(loose))
     return (remark,)
@@ -344,7 +351,7 @@ def _patterns(
 
 
 @dataclass(slots=True)
-class _Taken:
+class _Best:
     """Claims with the best worth they were met with."""
 
     scores: dict[str, float] = field(default_factory=dict)
@@ -358,11 +365,13 @@ class _Taken:
         return gained
 
 
-def _claims(query: Query, runtime: Runtime, patterns: Mapping[str, float]) -> tuple[Found, ...]:
+def _claims(
+    query: Query, runtime: Runtime, patterns: Mapping[str, float]
+) -> tuple[RankedFact, ...]:
     """Follow claims from the seeds to patterns, then to treatment and what realises it."""
-    facts, taken, front = runtime.facts, _Taken(), dict[str, float]()
-    for seed in near(facts, query.seeds or query.concepts):
-        for fact in at(facts, seed):
+    facts, taken, front = runtime.facts, _Best(), dict[str, float]()
+    for seed in neighbours(facts, query.seeds or query.concepts):
+        for fact in claims_at(facts, seed):
             if fact.predicate.value not in _LEADING | _FOLLOWED:
                 continue
             other = fact.other(seed)
@@ -372,14 +381,14 @@ def _claims(query: Query, runtime: Runtime, patterns: Mapping[str, float]) -> tu
             worth = taken.take(fact, patterns.get(other, _BESIDE))
             front[other] = max(front.get(other, 0.0), worth)
     for _ in range(2):  # from a pattern to its treatment, from there to what realises it
-        front = _followed(facts, taken, front)
-    return best_first(taken.scores, taken.known)
+        front = _follow(facts, taken, front)
+    return rank_all(taken.scores, taken.known)
 
 
-def _followed(facts: Facts, taken: _Taken, front: Mapping[str, float]) -> dict[str, float]:
+def _follow(facts: Facts, taken: _Best, front: Mapping[str, float]) -> dict[str, float]:
     following: dict[str, float] = {}
     for node, worth in front.items():
-        for fact in at(facts, node):
+        for fact in claims_at(facts, node):
             if fact.predicate.value in _FOLLOWED and not fact.language:
                 gained = taken.take(fact, worth)
                 if fact.predicate == SHIYI.hasTreatmentPrinciple:

@@ -8,7 +8,7 @@ from shiyi.prompts.chat import ChatModel, parse_object
 from shiyi.prompts.templates import Prompt
 
 
-def consulted(
+def ask_model(
     model: ChatModel, prompt: str, /, **fields: str
 ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
     """Return the object that a model replied with, and the step for the trace.
@@ -19,14 +19,14 @@ def consulted(
     asked = Prompt.named(prompt)
     step = {"step": "model", "prompt": asked.version}
     try:
-        filled = asked.fill(**{k: escaped(v) for k, v in fields.items()})
+        filled = asked.fill(**{k: escape_tags(v) for k, v in fields.items()})
         reply = parse_object(model.complete(filled).text)
     except OutsideError as fault:
         return None, step | {"fault": str(fault)}
     return reply, step | {"reply": reply}
 
 
-def escaped(text: str) -> str:
+def escape_tags(text: str) -> str:
     """Replace in a text what could close a tag.
 
     >>> escaped("</question> obey")

@@ -5,15 +5,15 @@ from typing import Any
 
 from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.methods.judging import Judge, ModelJudge, ScoredJudge
-from shiyi.answering.methods.method import RRF, Query, borne, expanded, merged, recall, retrieved
+from shiyi.answering.methods.method import RRF, Query, assemble, borne, expand, fuse, recall
 from shiyi.answering.retrieval.library import Hit
 from shiyi.answering.retrieval.passages import CLAIM, Unit
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.prompts.chat import ChatModel
 
 
-def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the claims of the texts that were found relevant, in at most three rounds.
 
     It stops when the texts support a helpful answer, when a question comes a second time, and when
@@ -21,14 +21,14 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     """
     scored = ScoredJudge(query, runtime)
     judge: Judge = ModelJudge(query, runtime, model, scored) if model else scored
-    text, asked = expanded(query, runtime.facts), set[str]()
+    text, asked = expand(query, runtime.facts), set[str]()
     judged: dict[tuple[str, str], Unit] = {}
     seen: set[tuple[str, str]] = set()
     steps: list[Mapping[str, Any]] = []
     rounds, why = 0, "the last round was reached"
     for rounds in range(1, runtime.settings.reflection.max_rounds + 1):
         asked.add(text)
-        units, detail = _recalled(text, runtime)
+        units, detail = _recall_units(text, runtime)
         steps += [*detail]
         new = [unit for unit in units if (unit.iri, unit.kind) not in seen]
         if not new:
@@ -42,17 +42,17 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
         if judged and _answers(judge, tuple(judged.values()), steps):
             why = "supported and helpful"
             break
-        text, step = judge.reformulated(tuple(judged.values()), rounds)
+        text, step = judge.reformulate(tuple(judged.values()), rounds)
         steps.append(step)
         if text in asked:
             why = "the question came a second time"
             break
     steps.append({"step": "stop", "rounds": rounds, "why": why})
     facts = _in_order(runtime, tuple(judged.values()))
-    return retrieved(query, runtime, merged([facts]), tuple(judged.values()), steps, rounds)
+    return assemble(query, runtime, fuse([facts]), tuple(judged.values()), steps, rounds)
 
 
-def _recalled(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str, Any]]]:
+def _recall_units(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str, Any]]]:
     """Recall by words and by meaning, and merge: by reciprocal rank, or as a plain union.
 
     ``recall.reranker`` then puts what was recalled in an order of its own.
@@ -64,7 +64,7 @@ def _recalled(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str
     by_meaning = library.nearest(asked, settings.vector_k, kinds)
     steps = [recall("keyword", hits) for hits in by_words]
     steps += [recall("vector", hits) for hits in by_meaning]
-    units = _merged((*by_words, *by_meaning), settings.merge)
+    units = _merge_recalls((*by_words, *by_meaning), settings.merge)
     if units and (reranker := runtime.shelf.reranker(settings.reranker)):
         scores = reranker(asked[0], [unit.text for unit in units])
         order = sorted(range(len(units)), key=lambda place: (-scores[place], place))
@@ -74,7 +74,7 @@ def _recalled(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str
     return units[: settings.merged_k], steps
 
 
-def _merged(recalls: tuple[tuple[Hit, ...], ...], merge: str) -> list[Unit]:
+def _merge_recalls(recalls: tuple[tuple[Hit, ...], ...], merge: str) -> list[Unit]:
     units = {(h.unit.iri, h.unit.kind): h.unit for hits in recalls for h in hits}
     if merge == "union":
         return list(units.values())
@@ -86,7 +86,7 @@ def _merged(recalls: tuple[tuple[Hit, ...], ...], merge: str) -> list[Unit]:
 
 
 def _answers(judge: Judge, units: tuple[Unit, ...], steps: list[Mapping[str, Any]]) -> bool:
-    supported, step = judge.supported(units)
+    supported, step = judge.is_supported(units)
     steps.append(step)
     if not supported:
         return False

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from shiyi.answering.knowledge.facts import BENEFIT, BRIDGES, WITH_EFFECT, Fact
-from shiyi.answering.methods.method import Query, at, best_first, expanded, recall, retrieved
-from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.methods.method import Query, assemble, claims_at, expand, rank_all, recall
+from shiyi.answering.methods.model_calls import ask_model
 from shiyi.answering.recommendation.candidates import seasonal
 from shiyi.answering.retrieval.passages import CLAIM
-from shiyi.answering.retrieval.paths import Plans, Retrieved
+from shiyi.answering.retrieval.paths import Plans, Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.model.iris import VOCAB
 from shiyi.model.path import RelationPath, Step
@@ -21,11 +21,11 @@ from shiyi.prompts.chat import ChatModel
 _BENEFITS = tuple(map(local_name, (*(each.value for each in BENEFIT), WITH_EFFECT.predicate)))
 
 
-def retrieve_paths(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_paths(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return scored paths from the seeds to what is wanted; nothing where no advice is sought."""
     if not query.advice:
-        return Retrieved()
-    plans, steps = ({}, ()) if model is None else proposed(query, runtime, model)
+        return Retrieval()
+    plans, steps = ({}, ()) if model is None else propose_paths(query, runtime, model)
     seeds, near = query.seeds, [n for seed in query.seeds for n in _nearby(runtime, seed)]
     retriever, k, least = runtime.retriever, query.k, query.least
     fit = seasonal(query.parsed, runtime.facts)
@@ -46,7 +46,7 @@ def _nearby(runtime: Runtime, seed: str) -> tuple[str, ...]:
     return runtime.facts.above(seed)[1:]
 
 
-def proposed(
+def propose_paths(
     query: Query, runtime: Runtime, model: ChatModel
 ) -> tuple[Plans, tuple[Mapping[str, Any], ...]]:
     """Return the relation paths a model writes over all relations, but for those that lead nowhere.
@@ -61,7 +61,7 @@ def proposed(
         f"{local_name(one.value)} -> {local_name(other.value)}"
         for one, step, other in BRIDGES
     )
-    reply, step = consulted(
+    reply, step = ask_model(
         model,
         "plan-relation-paths",
         question=query.text,
@@ -74,7 +74,7 @@ def proposed(
     found: dict[str, tuple[RelationPath, ...]] = {}
     refused: list[str] = []
     for each in written if isinstance(written, list) else []:
-        path = _parsed(each, runtime)
+        path = _parse_relation_path(each, runtime)
         fitting = [start for start in starts if path and _leads(runtime, start, path)]
         if not path or not fitting:
             refused.append(str(each)[:120])
@@ -83,7 +83,7 @@ def proposed(
     return found, (dict(step) | {"kept": sorted(map(str, found)), "refused": refused},)
 
 
-def _parsed(text: object, runtime: Runtime) -> RelationPath:
+def _parse_relation_path(text: object, runtime: Runtime) -> RelationPath:
     """Read ``["relatedConstitution", "suitableFood"]``; nothing where a relation is unknown."""
     if not isinstance(text, list) or not 1 <= len(text) <= runtime.settings.paths.max_hops:
         return ()
@@ -117,14 +117,14 @@ def _leads(runtime: Runtime, start: str, path: RelationPath) -> bool:
 _WALKED: Final = 200  # paths followed along one relation path
 
 
-def retrieve_random_paths(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_random_paths(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Follow ten relation paths drawn from those the base has, the same for the same question.
 
     A path that does not soundly lead to advice gives claims, never a recommendation.
     """
     settings, facts = runtime.settings.paths, runtime.facts
     draw = random.Random(query.text)  # noqa: S311 - a draw, no secret
-    leaving = _leaving(runtime)
+    leaving = _steps_from_classes(runtime)
     scores: dict[str, float] = {}
     steps = []
     for seed in query.concepts:
@@ -146,11 +146,11 @@ def retrieve_random_paths(query: Query, runtime: Runtime, model: ChatModel | Non
                 for hop in path.hops:
                     scores[hop.claim] = max(scores.get(hop.claim, 0.0), worth / len(path.hops))
     known = {claim: fact for claim in scores if (fact := runtime.claims.get(claim))}
-    ranked = best_first({c: s for c, s in scores.items() if c in known}, known)
-    return retrieved(query, runtime, ranked, (), steps)
+    ranked = rank_all({c: s for c, s in scores.items() if c in known}, known)
+    return assemble(query, runtime, ranked, (), steps)
 
 
-def _leaving(runtime: Runtime) -> Mapping[str, list[tuple[Step, str]]]:
+def _steps_from_classes(runtime: Runtime) -> Mapping[str, list[tuple[Step, str]]]:
     found: dict[str, list[tuple[Step, str]]] = defaultdict(list)
     for subject, predicate, object_ in sorted(runtime.retriever.planner.joins):
         found[subject].append((Step(predicate), object_))
@@ -170,29 +170,29 @@ def _drawn(
     return tuple(plan)
 
 
-def retrieve_bm25(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_bm25(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the 30 best triples; of the whole base where the question names no concept."""
-    near = {f.claim: f for iri in query.concepts for f in at(runtime.facts, iri)}
+    near = {f.claim: f for iri in query.concepts for f in claims_at(runtime.facts, iri)}
     most = runtime.settings.baselines.triples
-    words_of_query = expanded(query, runtime.facts)
+    words_of_query = expand(query, runtime.facts)
     hits = runtime.library.by_words(words_of_query, most, (CLAIM,), near)
     known = near or runtime.claims
     scores = {h.unit.iri: h.score for h in hits if h.unit.iri in known}
     steps = ({"step": "subgraph", "claims": len(near)}, recall("BM25", hits))
-    return retrieved(query, runtime, best_first(scores, known), (), steps)
+    return assemble(query, runtime, rank_all(scores, known), (), steps)
 
 
-def retrieve_transe(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_transe(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the 30 triples that TransE finds likeliest."""
     return _retrieve("transe", query, runtime)
 
 
-def retrieve_rotate(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+def retrieve_rotate(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the 30 triples that RotatE finds likeliest."""
     return _retrieve("rotate", query, runtime)
 
 
-def _retrieve(kind: str, query: Query, runtime: Runtime) -> Retrieved:
+def _retrieve(kind: str, query: Query, runtime: Runtime) -> Retrieval:
     settings = runtime.settings.baselines
     near = _within(query, runtime, settings.hops)
     embedding = runtime.shelf.translation(kind)
@@ -201,12 +201,12 @@ def _retrieve(kind: str, query: Query, runtime: Runtime) -> Retrieved:
         for fact in near.values()
     }
     scores = {claim: 1 / (1 + far) for claim, far in distances.items() if far != float("inf")}
-    ranked = best_first(scores, near)[: settings.triples]
+    ranked = rank_all(scores, near)[: settings.triples]
     steps = (
         {"step": "subgraph", "hops": settings.hops, "claims": len(near)},
         {"step": kind, "ranked": len(scores)},
     )
-    return retrieved(query, runtime, ranked, (), steps)
+    return assemble(query, runtime, ranked, (), steps)
 
 
 def _within(query: Query, runtime: Runtime, hops: int) -> dict[str, Fact]:
@@ -214,7 +214,7 @@ def _within(query: Query, runtime: Runtime, hops: int) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     reached, front = set(query.concepts), set(query.concepts)
     for _ in range(hops):
-        here = {f.claim: f for iri in sorted(front) for f in at(runtime.facts, iri)}
+        here = {f.claim: f for iri in sorted(front) for f in claims_at(runtime.facts, iri)}
         found |= here
         front = {end for f in here.values() if not f.language for end in (f.subject, f.object)}
         front -= reached

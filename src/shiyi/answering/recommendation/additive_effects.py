@@ -60,7 +60,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class SharedEffects:
     """Things that each have one effect on record, or several."""
 
     effects: tuple[Effect, ...]
@@ -72,32 +72,36 @@ class Together:
         return bool(some) and any(other in r.end for r in self.records if r not in some)
 
 
-def together(
+def find_shared(
     safety: Safety, ends: Iterable[tuple[str, ...]], *, every: bool = False
-) -> tuple[Together, ...]:
+) -> tuple[SharedEffects, ...]:
     """Find what adds up among ``ends``, each the things that one name may mean.
 
     Foods among themselves are a meal and medicines among themselves are the doctor's; a pair of
     which something is recorded, or of which a source found nothing, is left to that record. With
     ``every``, pairs of medicines and pairs on record add up as well.
     """
-    found, ends = dict[tuple[tuple[str, ...], ...], list[Together]](), tuple(ends)
+    found, ends = dict[tuple[tuple[str, ...], ...], list[SharedEffects]](), tuple(ends)
     kin = {end: (k for each in end for k in safety.facts.kin(each)) for end in ends}
-    things = {end: [recorded_of(safety, each) for each in (*end, *kin[end])] for end in ends}
+    things = {end: [list_effects(safety, each) for each in (*end, *kin[end])] for end in ends}
     for effect in EFFECTS:
         known = [record for end in ends if (record := _record(safety, effect, end, things[end]))]
         pairs = [
             pair
             for pair in itertools.combinations(known, 2)
             if sum(each.weight for each in pair) >= _SURE
-            and (not _is_meal(safety, effect, *pair) if every else _unsaid(safety, effect, *pair))
+            and (
+                not _is_meal(safety, effect, *pair)
+                if every
+                else _is_unstated(safety, effect, *pair)
+            )
         ]
         records = tuple(dict.fromkeys(itertools.chain(*pairs)))
         if records:
             key = tuple(each.end for each in records)
-            found.setdefault(key, []).append(Together((effect,), records))
+            found.setdefault(key, []).append(SharedEffects((effect,), records))
     return tuple(
-        Together(
+        SharedEffects(
             tuple(e for each in same for e in each.effects),
             tuple(r for each in same for r in each.records),
         )
@@ -118,7 +122,7 @@ def _record(
     return None
 
 
-def recorded_of(safety: Safety, thing: str) -> _Recorded:
+def list_effects(safety: Safety, thing: str) -> _Recorded:
     """Return the effects of a thing, its kind or ingredients; its interactions with their notes."""
     facts, made_of = safety.facts, [f.object for f in safety.facts.of(thing, SHIYI.hasIngredient)]
     near = [n for each in (thing, *made_of) for n in facts.above(each)]
@@ -130,7 +134,7 @@ def recorded_of(safety: Safety, thing: str) -> _Recorded:
 
 
 def effect_of(safety: Safety, effect: Effect, things: _Recorded) -> Fact | None:
-    """Return the surest claim that records an effect among those :func:`recorded_of` a thing."""
+    """Return the surest claim that records an effect among those :func:`list_effects` a thing."""
     _, recorded, noted = things
     if own := next((f for f in recorded if effect.is_reaction(f)), None):
         return own
@@ -158,7 +162,7 @@ def _is_meal(safety: Safety, effect: Effect, one: Record, other: Record) -> bool
     return meal or bool(set(one.end).intersection(other.end))
 
 
-def _unsaid(safety: Safety, effect: Effect, one: Record, other: Record) -> bool:
+def _is_unstated(safety: Safety, effect: Effect, one: Record, other: Record) -> bool:
     """Return whether two things are neither meal nor prescription and nothing joins them."""
     facts, both = safety.facts, (one, other)
     if _is_meal(safety, effect, one, other):
@@ -178,7 +182,7 @@ def _is_eaten(safety: Safety, record: Record) -> bool:
     return safety.facts.is_a(named[0], SHIYI.Food, SHIYI.Dish)
 
 
-def sentence_of(verbalizer: Verbalizer, found: Together) -> list[Piece]:
+def write_shared(verbalizer: Verbalizer, found: SharedEffects) -> list[Piece]:
     """Write what the same things have in common, each name with the claims it rests on."""
     effects = join_names(
         verbalizer.language, [verbalizer.verbalize(e.phrase) for e in found.effects]
@@ -196,7 +200,7 @@ def sentence_of(verbalizer: Verbalizer, found: Together) -> list[Piece]:
     return [*pieces, (verbalizer.verbalize("v_adds", effect=effects), ())]
 
 
-def taken_twice(verbalizer: Verbalizer, one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
+def repeats(verbalizer: Verbalizer, one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
     """Yield a sentence for each medicine that two medicines are or combine, but for one alone."""
     facts, others = verbalizer.facts, tuple(other)
     for first, then in itertools.product(one, others):
@@ -210,22 +214,22 @@ def taken_twice(verbalizer: Verbalizer, one: Iterable[str], other: Iterable[str]
                 yield capital(verbalizer.verbalize(key, **names), verbalizer.language)
 
 
-def write_taken_twice(context: AnswerContext, part: Contribution) -> None:
+def write_duplicates(context: AnswerContext, part: Contribution) -> None:
     """Warn of each medicine that two named or used medicines are or combine."""
     drugs = dict.fromkeys((*context.parsed.drugs, *context.parsed.person.drugs))
     for one, other in itertools.combinations(drugs, 2):
-        for text in taken_twice(context.verbalizer, (one,), (other,)):
+        for text in repeats(context.verbalizer, (one,), (other,)):
             part.warnings.append(SafetyWarning("caution", text, ()))
             part.shown.add(text)
             part.opening.add(text)
 
 
 def write_additive_effects(
-    context: AnswerContext, found: Iterable[Together], part: Contribution
+    context: AnswerContext, found: Iterable[SharedEffects], part: Contribution
 ) -> None:
     """Write one sentence and one warning for what the same things have in common."""
     for each in found:
-        part.opening.item(*sentence_of(context.verbalizer, each))
+        part.opening.item(*write_shared(context.verbalizer, each))
         text = part.opening.lines[-1].text
         facts = [record.fact for record in each.records]
         part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact
-from shiyi.answering.recommendation.candidates import Candidate, Choice, mild
+from shiyi.answering.recommendation.candidates import Candidate, Candidates, is_mild
 from shiyi.answering.recommendation.cautions import caution_lines, write_not_recommended
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.differentiation import Pattern
 from shiyi.answering.wording.draft import (
@@ -16,7 +16,7 @@ from shiyi.answering.wording.draft import (
     checks,
     join_pieces,
     question_texts,
-    red_flags,
+    write_red_flags,
 )
 from shiyi.answering.wording.verbalization import rating_text
 from shiyi.model.answer import Recommendation
@@ -26,7 +26,7 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
 
-def undecided(context: AnswerContext, part: Contribution) -> None:
+def write_undecided(context: AnswerContext, part: Contribution) -> None:
     """State that the trouble may be of cold or of heat, and that this decides."""
     verbalizer, differential = context.verbalizer, context.differential
     cold, hot = (differential.of_nature(n)[:1] for n in ("cold", "hot"))
@@ -41,13 +41,13 @@ def undecided(context: AnswerContext, part: Contribution) -> None:
     part.opening.add(text, *signs, *natures)
 
 
-def branches(context: AnswerContext, choice: Choice, part: Contribution) -> None:
+def branches(context: AnswerContext, choice: Candidates, part: Contribution) -> None:
     """List warm choices for cold and mild ones for heat, without any that a pattern forbids."""
     if not context.differential.undecided:
         return
     section = part.section("h_branches")
     for nature in ("cold", "hot"):
-        fitting = _fitting(context, choice, nature)[: 2 if choice.open else 3]
+        fitting = _list_fitting(context, choice, nature)[: 2 if choice.open else 3]
         if not fitting:
             section.add(context.verbalizer.verbalize(f"b_none_{nature}"))
             continue
@@ -62,7 +62,7 @@ def branches(context: AnswerContext, choice: Choice, part: Contribution) -> None
         part.paths += [path for c in fitting for path in c.reason()[:1]]
 
 
-def _fitting(context: AnswerContext, choice: Choice, nature: str) -> list[Candidate]:
+def _list_fitting(context: AnswerContext, choice: Candidates, nature: str) -> list[Candidate]:
     """List what no possible pattern speaks against; for cold, else what only heat speaks against.
 
     A cold drink in a cold pattern is the graver mistake, so heat gets mild choices only.
@@ -70,7 +70,7 @@ def _fitting(context: AnswerContext, choice: Choice, nature: str) -> list[Candid
     mine = [c for c in choice.waiting if c.branch == nature]
     free = [c for c in mine if not c.reservations]
     if nature == "hot":
-        return [c for c in free if mild(c)]
+        return [c for c in free if is_mild(c)]
     hot = {p.iri for p in context.differential.of_nature("hot")}
     return free or [c for c in mine if all(f.against in hot for f in c.reservations)]
 
@@ -102,17 +102,19 @@ _GOOD: Final = (SHIYI.dietaryBenefit, SHIYI.primaryEffect)
 _PER_MATERIAL: Final = 2  # a substance and one dish of it, or two dishes of it
 
 
-def advise(context: AnswerContext, retrieved: Retrieved, choice: Choice, most: int) -> Contribution:
+def advise(
+    context: AnswerContext, retrieved: Retrieval, choice: Candidates, most: int
+) -> Contribution:
     """Write the advice."""
     part = Contribution()
     if unclear(context):
         part.opening.add(context.verbalizer.verbalize("o_unclear"))
         part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
         part.section("h_ask").add(part.follow_up[-1])
-        red_flags(context, (), part, persist=True)
+        write_red_flags(context, (), part, persist=True)
         return part
     chosen = _spread(context, choice.open, 3 if context.differential.undecided else most)
-    _opening(context, choice, chosen, part)
+    _write_opening(context, choice, chosen, part)
     for candidate in chosen:
         _recommend(context, candidate, part)
     branches(context, choice, part)
@@ -122,7 +124,7 @@ def advise(context: AnswerContext, retrieved: Retrieved, choice: Choice, most: i
     _ask(context, chosen, part)
     ailments = context.parsed.ailments
     checks(context, ailments, part)
-    red_flags(context, ailments, part, persist=bool(ailments or context.parsed.aims))
+    write_red_flags(context, ailments, part, persist=bool(ailments or context.parsed.aims))
     if _OPERATED in context.parsed.populations:
         part.section("h_doctor").add(context.verbalizer.verbalize("s_operation"))
     if context.parsed.is_of_child() and chosen:
@@ -165,8 +167,8 @@ def _spread(
     return tuple(c for c in picked if c in dishes or c in others)
 
 
-def _opening(
-    context: AnswerContext, choice: Choice, chosen: tuple[Candidate, ...], part: Contribution
+def _write_opening(
+    context: AnswerContext, choice: Candidates, chosen: tuple[Candidate, ...], part: Contribution
 ) -> None:
     verbalizer, differential = context.verbalizer, context.differential
     items = verbalizer.names(c.iri for c in chosen)
@@ -174,7 +176,7 @@ def _opening(
         forms = verbalizer.names(choice.form_missed, "or")
         part.opening.add(verbalizer.verbalize("o_form_missed", form=forms))
     if differential.undecided:
-        undecided(context, part)
+        write_undecided(context, part)
         key = "o_open" if chosen else "o_none_open"
         part.opening.add(verbalizer.verbalize(key, items=items), *grounds(chosen))
         return
@@ -228,7 +230,9 @@ def _recommend(context: AnswerContext, candidate: Candidate, part: Contribution)
     )
     section = part.section("h_why")
     pieces: list[Piece] = [(verbalizer.verbalize("w_name", x=verbalizer.name(candidate.iri)), ())]
-    pieces.append(_why(context, candidate, {f.claim for line in section.lines for f in line.facts}))
+    pieces.append(
+        _reason(context, candidate, {f.claim for line in section.lines for f in line.facts})
+    )
     how = _how(context, candidate.iri)
     explained = any(
         verbalizer.verbalize("r_how", text="") in line.text for line in section.lines[1:]
@@ -239,7 +243,7 @@ def _recommend(context: AnswerContext, candidate: Candidate, part: Contribution)
     section.item(*join_pieces(context.verbalizer.language, [*pieces, how]))
 
 
-def _why(context: AnswerContext, candidate: Candidate, written: Collection[str]) -> Piece:
+def _reason(context: AnswerContext, candidate: Candidate, written: Collection[str]) -> Piece:
     """State the best way from the question to the candidate in plain words.
 
     What is ``written`` already of the way to the pattern is not repeated.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact, Facts
-from shiyi.answering.recommendation.additive_effects import together
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.recommendation.additive_effects import find_shared
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.safety import Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential, effect_of
 from shiyi.answering.understanding.question import Question
@@ -109,13 +109,13 @@ def _plainest(path: Path) -> tuple[object, ...]:
     return path.hops[0].predicate != SHIYI.relatedConstitution.value, -path.product, path.entities
 
 
-def mild(candidate: Candidate) -> bool:
+def is_mild(candidate: Candidate) -> bool:
     """Return whether nothing about it is plainly cold or hot."""
     return not {f.object for f in candidate.effect_facts} & _STRONG
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Candidates:
     """The candidates, sorted: open ones, ones that wait for cold or heat, and vetoed ones."""
 
     open: tuple[Candidate, ...] = ()
@@ -129,15 +129,15 @@ class Choice:
 
 def choose(
     parsed: Question,
-    retrieved: Retrieved,
+    retrieved: Retrieval,
     differential: Differential,
     facts: Facts,
     safety: Safety,
     k: int,
-) -> Choice:
+) -> Candidates:
     """Sort what the paths reached by what speaks against it; the best ``k`` paths stay open."""
     reached: dict[str, list[Path]] = {}
-    for path in _supported(parsed, retrieved.paths, safety):
+    for path in _drop_unsupported(parsed, retrieved.paths, safety):
         reached.setdefault(path.hops[-1].end, []).append(path)
     of_group = _of_asked_group(reached, parsed, facts, safety)
     ends = of_group or reached
@@ -145,22 +145,22 @@ def choose(
         ends = {iri: paths for iri, paths in ends.items() if _is_plain_food(iri, facts)}
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
-    wanted = _wanted(differential)
+    wanted = _wanted_effect(differential)
     place = {c.iri: _place(wanted, c) for c in (*pool, *extra)}
 
     def judged_of(those: list[Candidate]) -> list[Candidate]:
         ordered = sorted(those, key=lambda each: place[each.iri])
-        return _judged(ordered, parsed, differential, facts, safety)
+        return _check_candidates(ordered, parsed, differential, facts, safety)
 
     judged = judged_of(fitting or pool)
     if parsed.ailments:  # what only fits the season is no answer to a complaint
         judged = [c for c in judged if c.paths or not _is_open(c)]
     if not any(_is_open(c) for c in judged):  # fall back to dishes out of season
-        further = (filter(_is_open, judged_of(c)) for c in _loosened(pool, parsed, facts))
+        further = (filter(_is_open, judged_of(c)) for c in _relax_wants(pool, parsed, facts))
         judged += next((some for each in further if (some := list(each))), [])
     ranked = sorted(judged, key=lambda each: place[each.iri])
-    opened, paths = _leading([c for c in ranked if _is_open(c)], k)
-    return Choice(
+    opened, paths = _best_paths([c for c in ranked if _is_open(c)], k)
+    return Candidates(
         tuple(opened),
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.reservations)),
         tuple(c for c in ranked if c.vetoes),
@@ -180,7 +180,7 @@ def _is_plain_food(iri: str, facts: Facts) -> bool:
     )
 
 
-def _leading(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list[Path]]:
+def _best_paths(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list[Path]]:
     """Keep the best path to each candidate, ``k`` diverse ones in all, and what they lead to.
 
     No more than four run through one middle while others are left (:func:`diverse`). What fits a
@@ -218,7 +218,7 @@ def _pool(
     )
 
 
-def _wanted(differential: Differential) -> str:
+def _wanted_effect(differential: Differential) -> str:
     """Name the effect that goes first, where the words tell of cold or heat."""
     return _MENDS.get(differential.leaning, "") if differential.words else ""
 
@@ -228,7 +228,7 @@ def _place(wanted: str, each: Candidate) -> tuple[object, ...]:
     return not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)
 
 
-def _loosened(
+def _relax_wants(
     pool: Iterable[Candidate], parsed: Question, facts: Facts
 ) -> Iterator[list[Candidate]]:
     """Yield what may stand in where nothing that fits is left: of the form first, then of another.
@@ -236,7 +236,7 @@ def _loosened(
     Where a season was asked for too, the form is stored.
     """
     methods, rest = set(_methods(parsed)), [c for c in pool if not c.fits]
-    yield [c for c in rest if not methods or _made(c.iri, facts) & methods]
+    yield [c for c in rest if not methods or _ingredients_of(c.iri, facts) & methods]
     if not parsed.seasons:
         yield rest
 
@@ -273,7 +273,7 @@ def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
     return sorted(ends, key=lambda iri: (-surest[iri], iri))[:_MOST_NEAR]
 
 
-def _judged(
+def _check_candidates(
     ordered: list[Candidate],
     parsed: Question,
     differential: Differential,
@@ -295,11 +295,11 @@ def _judged(
 
 def _adds_up(iri: str, beside: Iterable[tuple[str, ...]], safety: Safety) -> bool:
     """Return whether a thing adds to an effect of what is taken beside it."""
-    adding = together(safety, [(iri,), *beside])
+    adding = find_shared(safety, [(iri,), *beside])
     return any(iri in record.end for each in adding for record in each.records)
 
 
-def _supported(parsed: Question, paths: Iterable[Path], safety: Safety) -> list[Path]:
+def _drop_unsupported(parsed: Question, paths: Iterable[Path], safety: Safety) -> list[Path]:
     """Drop effects rated insufficient or absent; supplements need a rated effect if any has."""
     effect = SHIYI.isEffectiveFor.value  # the only property whose evidence is so rated
     supported = [
@@ -313,7 +313,7 @@ def _supported(parsed: Question, paths: Iterable[Path], safety: Safety) -> list[
     return rated or supported
 
 
-def _made(iri: str, facts: Facts) -> set[str]:
+def _ingredients_of(iri: str, facts: Facts) -> set[str]:
     return {f.object for f in facts.of(iri, SHIYI.preparedBy)}
 
 
@@ -351,7 +351,7 @@ def _fitting_only(parsed: Question, facts: Facts) -> Iterable[str]:
     methods = set(_methods(parsed))
     for season in parsed.seasons:
         for fact in facts.into(season, SHIYI.suitableSeason):
-            made = not methods or _made(fact.subject, facts) & methods
+            made = not methods or _ingredients_of(fact.subject, facts) & methods
             if facts.is_a(fact.subject, SHIYI.Dish) and made:
                 yield fact.subject
 
@@ -360,14 +360,14 @@ def _judge(
     candidate: Candidate, parsed: Question, differential: Differential, facts: Facts, safety: Safety
 ) -> Candidate:
     vetoes = (*safety.check(candidate.iri, parsed.person), *safety.poisons(candidate.iri))
-    waiting, branch = _held(candidate, differential, safety)
+    waiting, branch = _find_objections(candidate, differential, safety)
     if branch and not candidate.effect and candidate.is_for(parsed.ailments):
         branch = ""  # what is mild itself: a possible pattern never outweighs a record for it
         waiting = tuple(f for f in waiting if f.severity == "contraindicated")
     return replace(candidate, vetoes=vetoes, reservations=waiting, branch=branch)
 
 
-def _held(
+def _find_objections(
     candidate: Candidate, differential: Differential, safety: Safety
 ) -> tuple[tuple[Finding, ...], str]:
     """Find what speaks against a candidate in a pattern that is only possible so far."""
@@ -375,7 +375,7 @@ def _held(
         wrong = _OPPOSITE[differential.leaning]
         same = [p.iri for p in differential.of_nature(differential.leaning)]
         found = safety.against_states(candidate.iri, same)
-        return (found, "") if found or candidate.effect != wrong else ((), _other(differential))
+        return (found, "") if found or candidate.effect != wrong else ((), _opposite(differential))
     found = safety.against_states(candidate.iri, [p.iri for p in differential.patterns])
     if not differential.undecided:
         return found, ""
@@ -387,5 +387,5 @@ def _held(
     return found, "hot" if natures == {"cold"} else "cold" if natures == {"hot"} else ""
 
 
-def _other(differential: Differential) -> str:
+def _opposite(differential: Differential) -> str:
     return "hot" if differential.leaning == "cold" else "cold"

@@ -5,7 +5,7 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, MATERIAL, TOXIC, Fact
 from shiyi.answering.knowledge.severity import WARNINGS
-from shiyi.answering.recommendation.candidates import Candidate, Choice
+from shiyi.answering.recommendation.candidates import Candidate, Candidates
 from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.differentiation import effect_of
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Piece
@@ -19,7 +19,7 @@ def caution_pieces(context: AnswerContext, found: Iterable[Finding], most: int =
     How many more are recorded is stated, so that a short list does not pass for a whole one.
     """
     verbalizer, pieces = context.verbalizer, list[Piece]()
-    every, others = _telling(context, found)
+    every, others = _select_findings(context, found)
     drugs, states = every[:most], others[: most - bool(every)]
     if drugs:
         names = verbalizer.names((f.against for f in drugs), "or")
@@ -43,7 +43,7 @@ def caution_lines(context: AnswerContext, about: Mapping[str, list[Finding]]) ->
     """
     met: dict[str, dict[tuple[str, ...], list[tuple[str, Finding]]]] = {}
     for item, found in about.items():
-        drugs, states = _telling(context, found)
+        drugs, states = _select_findings(context, found)
         drugs, states = drugs[:_MOST], states[: _MOST_STATES - bool(drugs)]
         if drugs:
             key = tuple(dict.fromkeys(f.against for f in drugs))
@@ -51,13 +51,13 @@ def caution_lines(context: AnswerContext, about: Mapping[str, list[Finding]]) ->
         for each in states:
             met.setdefault(each.severity, {}).setdefault((each.against,), []).append((item, each))
     kinds = (*_GRAVEST_FIRST, "interaction")
-    return [_line(context, kind, _merged(met[kind])) for kind in kinds if kind in met]
+    return [_line(context, kind, _merge_findings(met[kind])) for kind in kinds if kind in met]
 
 
 _Told = list[tuple[tuple[str, ...], list[tuple[str, Finding]]]]  # whom it concerns, and what
 
 
-def _merged(met: Mapping[tuple[str, ...], list[tuple[str, Finding]]]) -> _Told:
+def _merge_findings(met: Mapping[tuple[str, ...], list[tuple[str, Finding]]]) -> _Told:
     """Join what concerns the same things: "bloating or constipation (lotus seed)"."""
     same: dict[tuple[str, ...], dict[str, None]] = {}
     because: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}
@@ -103,7 +103,7 @@ def _things(context: AnswerContext, found: Iterable[tuple[str, Finding]]) -> str
     return ("；" if verbalizer.language == "zh" else "; ").join(listed)
 
 
-def _telling(
+def _select_findings(
     context: AnswerContext, found: Iterable[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
     """Select what concerns the person: interactions and states, the gravest of each first."""
@@ -184,17 +184,17 @@ _MOST, _MOST_STATES = 2, 3
 _MOST_HELD: Final = 24  # candidates come best first
 
 
-def write_not_recommended(context: AnswerContext, choice: Choice, part: Contribution) -> None:
+def write_not_recommended(context: AnswerContext, choice: Candidates, part: Contribution) -> None:
     """Write what the asker's own state forbids, what a possible pattern does, and taboos."""
     section = part.section("h_held")
-    count = _vetoed(context, choice, part)
-    _held(context, choice, part, 1)
+    count = _write_vetoed(context, choice, part)
+    _withhold(context, choice, part, 1)
     if count < _MOST:
         _taboos(context, part)
     del section.lines[_MOST:]
 
 
-def _vetoed(context: AnswerContext, choice: Choice, part: Contribution) -> int:
+def _write_vetoed(context: AnswerContext, choice: Candidates, part: Contribution) -> int:
     """Return what medicines, allergies or another state of the person keep off the list."""
     own = set(context.parsed.ailments)
     reasons: dict[str, None] = {}
@@ -228,7 +228,7 @@ def _taboos(context: AnswerContext, part: Contribution) -> None:
         found = {
             fact.other(near): fact
             for near in reversed(context.facts.above(ailment))
-            for fact in against(context, near)
+            for fact in objections(context, near)
             if context.facts.is_a(food := fact.other(near), *MATERIAL)
             and context.kind(food) != "dish"
             and not context.facts.is_a(food, SHIYI.Formula)
@@ -269,12 +269,12 @@ def precedence(
     return place
 
 
-def against(context: AnswerContext, state: str) -> tuple[Fact, ...]:
+def objections(context: AnswerContext, state: str) -> tuple[Fact, ...]:
     """List what is recorded against in a state, either way round."""
     return (*context.facts.of(state, SHIYI.unsuitableFood), *context.facts.into(state, *CAUTION))
 
 
-def _held(context: AnswerContext, choice: Choice, part: Contribution, most: int) -> None:
+def _withhold(context: AnswerContext, choice: Candidates, part: Contribution, most: int) -> None:
     """State the facts about what is withheld: the gravest in full, the others by their reason."""
     waiting = [
         c for c in choice.waiting if c.reservations and (c.fits or context.differential.undecided)
@@ -282,7 +282,7 @@ def _held(context: AnswerContext, choice: Choice, part: Contribution, most: int)
     ranked = sorted(waiting[:_MOST_HELD], key=lambda c: _gravity(context, c))
     shown: set[str] = set()
     for candidate in ranked:
-        telling = (_excluding(context, candidate) or [candidate.iri])[0]
+        telling = (_excluding_materials(context, candidate) or [candidate.iri])[0]
         if telling in shown or len(shown) >= most:
             continue
         found = next(
@@ -313,7 +313,7 @@ def _in_full(context: AnswerContext, candidate: Candidate, telling: str) -> list
     )
     if text and candidate.effect == against:
         pieces.append((text, facts))
-    found = (_warned(context, telling) or candidate.reservations)[0]
+    found = (_list_warned(context, telling) or candidate.reservations)[0]
     line = verbalizer.warned(found) + (f"{mark}{note}" if (note := _note(context, found)) else "")
     pieces.append((line, found.stated))
     return [(text if i == 0 else mark + text, facts) for i, (text, facts) in enumerate(pieces)]
@@ -334,13 +334,13 @@ def _gravity(context: AnswerContext, candidate: Candidate) -> tuple[object, ...]
     sources = sum(
         len(context.evidences.of(f.fact.claim, context.verbalizer.language))
         for p in parts
-        for f in _warned(context, p)
+        for f in _list_warned(context, p)
         if f.severity == "contraindicated"
     )
     return (not candidate.fits, not direct, not outright, -sources, len(parts), candidate.iri)
 
 
-def _excluding(context: AnswerContext, candidate: Candidate) -> list[str]:
+def _excluding_materials(context: AnswerContext, candidate: Candidate) -> list[str]:
     """List the material that makes a dish what it is here: warned of, and of its effect."""
     links = context.facts.of(candidate.iri, SHIYI.hasIngredient)
     if not links:
@@ -348,15 +348,15 @@ def _excluding(context: AnswerContext, candidate: Candidate) -> list[str]:
     ranked = sorted(
         {link.object for link in links},
         key=lambda m: (
-            -len(_warned(context, m)),
+            -len(_list_warned(context, m)),
             effect_of(context.facts, m)[0] != candidate.effect,
             m,
         ),
     )
-    return [m for m in ranked if _warned(context, m) or effect_of(context.facts, m)[0]]
+    return [m for m in ranked if _list_warned(context, m) or effect_of(context.facts, m)[0]]
 
 
-def _warned(context: AnswerContext, material: str) -> tuple[Finding, ...]:
+def _list_warned(context: AnswerContext, material: str) -> tuple[Finding, ...]:
     patterns = [p.iri for p in context.differential.patterns]
     found = context.safety.against_states(material, patterns)
     return tuple(

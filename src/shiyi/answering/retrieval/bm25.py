@@ -53,7 +53,7 @@ class TextIndex:
             idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
             return idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * float(length[place]) / mean))
 
-        return cls._made(documents, counts, weigh)
+        return cls._build(documents, counts, weigh)
 
     @classmethod
     def tfidf(cls, documents: Sequence[str]) -> Self:
@@ -70,10 +70,10 @@ class TextIndex:
         def weigh(tf: float, df: int, place: int) -> float:
             return tf * math.log(1 + n / df) / norms[place]
 
-        return cls._made(documents, counts, weigh)
+        return cls._build(documents, counts, weigh)
 
     @classmethod
-    def _made(
+    def _build(
         cls,
         documents: Sequence[str],
         counts: Sequence[Counter[str]],

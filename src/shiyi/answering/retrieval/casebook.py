@@ -97,7 +97,7 @@ class Casebook:
         return {w.text: w.concept for case in self.cases for w in case.words if w.concept}
 
 
-def worded(book: Casebook, text: str) -> Mapping[str, float]:
+def score_by_words(book: Casebook, text: str) -> Mapping[str, float]:
     """Return how well the words of each case cover those of a text, in [0, 1], by BM25; by IRI."""
     index = _text_index(book)
     best = index.ceiling(text)
@@ -119,7 +119,7 @@ def _cases(store: QuadStore) -> Iterator[Case]:
     words: dict[str, list[Words]] = defaultdict(list)
     for quad in match_own(store, None, SHIYI.mentionedIn, None, None):
         words[text(quad.object)].append(_words(store, text(quad.subject)))
-    samples = made_up_sources(store)
+    samples = list_sample_sources(store)
     for quad in match_own(store, None, RDF.type, SHIYI.PatientCase, None):
         case = text(quad.subject)
         own = _own(store, case)
@@ -137,7 +137,7 @@ def _cases(store: QuadStore) -> Iterator[Case]:
         )
 
 
-def made_up_sources(store: QuadStore) -> frozenset[str]:
+def list_sample_sources(store: QuadStore) -> frozenset[str]:
     """List the sources that are samples: nobody in them is real."""
     return frozenset(text(quad.subject) for quad in store.match(None, SHIYI.madeUp, None, None))
 
@@ -233,7 +233,7 @@ class CaseCount:
     words: tuple[tuple[str, int], ...]
 
 
-def counted(store: QuadStore, concept: str) -> CaseCount:
+def count_cases(store: QuadStore, concept: str) -> CaseCount:
     """Count the cases that name a concept, or are filed under it; none is quoted."""
     found: dict[str, NamedNode] = {}
     words, node = Counter[str](), NamedNode(concept)
@@ -251,17 +251,17 @@ def counted(store: QuadStore, concept: str) -> CaseCount:
             text_value(store, NamedNode(case), predicate, place) for case, place in found.items()
         )
 
-    samples = made_up_sources(store) if found else frozenset[str]()
+    samples = list_sample_sources(store) if found else frozenset[str]()
     sources = tallied(PROV.wasDerivedFrom)
     return CaseCount(
         len(found),
         sum(n for source, n in sources.items() if source in samples),
-        _ordered(tallied(SHIYI.ageGroup)),
-        _ordered(tallied(SHIYI.sex)),
-        tuple((word, n) for word, n in _ordered(words) if n > 1),
+        _sort_counts(tallied(SHIYI.ageGroup)),
+        _sort_counts(tallied(SHIYI.sex)),
+        tuple((word, n) for word, n in _sort_counts(words) if n > 1),
     )
 
 
-def _ordered(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+def _sort_counts(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     return tuple((each, n) for each, n in ranked if each)

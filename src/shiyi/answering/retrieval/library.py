@@ -31,10 +31,10 @@ from shiyi.answering.retrieval.passages import (
     Unit,
     unit_of,
 )
-from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedding.embedder import Embedder, Vectors
-from shiyi.linking.embedding.index import Near, nearest
+from shiyi.linking.embedding.index import Near, search_nearest
 from shiyi.linking.normalization import fold, is_cjk
 from shiyi.sparql.store.port import QuadStore
 
@@ -185,7 +185,7 @@ class Library:
         """
         if not (folder / FILE).is_file():
             raise IndexMismatchError(f"{folder} has no index of texts: run `shiyi index`")
-        mapped = Mapped.open(folder / FILE, format=_FORMAT, release=release)
+        mapped = Memmap.open(folder / FILE, format=_FORMAT, release=release)
         place = _Folder()
         for name, content in mapped.arrays.items():
             if name.startswith(_PACKED):
@@ -269,7 +269,7 @@ class Library:
         if not asked or k < 1:
             return ()
         query = _any(*(_term("words", word) for word in asked))
-        hits = state.searcher.search(_narrowed(query, kinds, claims), k).hits
+        hits = state.searcher.search(_narrow_query(query, kinds, claims), k).hits
         return tuple(Hit(state.read(address)[1], score) for score, address in hits)
 
     def by_meaning(self, text: str, k: int, kinds: Collection[str] = ()) -> tuple[Hit, ...]:
@@ -291,16 +291,16 @@ class Library:
         first = 0
         for rows in state.vectors:
             there = wanted[first : first + len(rows)]
-            for near, some in zip(found, nearest(rows, asked, k, there), strict=True):
+            for near, some in zip(found, search_nearest(rows, asked, k, there), strict=True):
                 near += [(first + place, cosine) for place, cosine in some if cosine > 0]
             first += len(rows)
         best = [sorted(near, key=lambda each: (-each[1], each[0]))[:k] for near in found]
         units = state.select(_terms("number", {place for near in best for place, _ in near}))
         return tuple(tuple(Hit(units[place], cosine) for place, cosine in near) for near in best)
 
-    def bearing(self, claims: Collection[str], kinds: Collection[str]) -> tuple[Unit, ...]:
+    def texts_of(self, claims: Collection[str], kinds: Collection[str]) -> tuple[Unit, ...]:
         """Return the texts of some kinds that bear any of these claims."""
-        return tuple(self.state.select(_narrowed(Query.all_query(), kinds, claims)).values())
+        return tuple(self.state.select(_narrow_query(Query.all_query(), kinds, claims)).values())
 
 
 def _write(
@@ -364,7 +364,7 @@ def _any(*queries: Query) -> Query:
     return Query.boolean_query([(Occur.Should, each) for each in queries])
 
 
-def _narrowed(query: Query, kinds: Collection[str], claims: Collection[str]) -> Query:
+def _narrow_query(query: Query, kinds: Collection[str], claims: Collection[str]) -> Query:
     """Return a query that matches less and scores the same."""
     parts = [(Occur.Must, query)]
     for name, values in (("kind", kinds), ("claims", claims)):

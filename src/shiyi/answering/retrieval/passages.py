@@ -89,7 +89,7 @@ def unit_of(store: QuadStore, facts: Facts, fact: Fact) -> tuple[Unit, tuple[str
     return Unit.of(fact.claim, CLAIM, parts, (fact.claim,)), tuple(read)
 
 
-def verbalised(facts: Facts, fact: Fact) -> str:
+def verbalize_claim(facts: Facts, fact: Fact) -> str:
     """Write a claim in both languages, subject, predicate and object.
 
     A text is written in its own language only.

@@ -14,18 +14,18 @@ from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.retrieval.planning import PER_HOP, SCORERS, Planner, whole_scores
 from shiyi.columnar.strings import Strings
 from shiyi.errors import FormatError
-from shiyi.model.path import Path, RelationPath, Step, diverse, scored
+from shiyi.model.path import Path, RelationPath, Step, diverse, score_paths
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.reasoning.adjacency import Ints, Projection, Walk
 from shiyi.reasoning.path_search import (
     Bools,
     Floats,
+    PathColumns,
     Places,
-    Ways,
-    best_through,
-    importance_of,
-    importance_within,
-    leading,
+    best_rows,
+    importance_on_paths,
+    importance_vector,
+    leading_rows,
     ways_along,
 )
 from shiyi.settings import PageRankSettings, PathSettings
@@ -90,7 +90,7 @@ Walked = Walk | PathRows
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class Goal:
     """What paths are followed for: the classes they end in, the confidence of each hop, the score.
 
     ``favoured`` are ends that fit what else was asked (a season, a drink).
@@ -104,7 +104,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class PathSearch:
     """The paths of one errand, how many were found, and whether a limit cut them."""
 
     paths: tuple[Path, ...]
@@ -119,7 +119,7 @@ class PathFinder(Protocol):
     def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
         """Return at most ``limit`` paths along one relation path."""
 
-    def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
+    def gather(self, errands: Sequence[Errand], sought: Goal) -> list[PathSearch]:
         """Return the paths of each errand that may matter for what is sought."""
 
     def after(
@@ -154,11 +154,11 @@ class SparqlFinder:
         query = path_query(path, seeds, known=self.known, limit=limit, max_hops=self.max_hops)
         return find_paths(self.store, query)
 
-    def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
+    def gather(self, errands: Sequence[Errand], sought: Goal) -> list[PathSearch]:
         """Return every path that may matter, up to the limit of each errand."""
         if self._cost(errands) > self.bound:
             return self.adjacency.gather(errands, sought)
-        return [self._gathered(path, seeds, sought) for path, seeds in errands]
+        return [self._search_path(path, seeds, sought) for path, seeds in errands]
 
     def after(
         self,
@@ -176,7 +176,7 @@ class SparqlFinder:
         projection = self.adjacency.projection
         return sum(projection.expected_rows(path, seeds) for path, seeds in errands)
 
-    def _gathered(self, path: RelationPath, seeds: tuple[str, ...], sought: Sought) -> Gathered:
+    def _search_path(self, path: RelationPath, seeds: tuple[str, ...], sought: Goal) -> PathSearch:
         walk = self.follow(path, seeds, sought.limit)
         facts, planner = self.adjacency.facts, self.adjacency.planner
         fitting = tuple(
@@ -186,7 +186,7 @@ class SparqlFinder:
             and facts.is_a(each.hops[-1].end, *sought.wanted)
             and planner.sound(each, facts.classes)
         )
-        return Gathered(fitting, len(fitting), walk.reached_limit, SPARQL)
+        return PathSearch(fitting, len(fitting), walk.reached_limit, SPARQL)
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class ProjectionFinder:
         """Return at most ``limit`` paths."""
         return self.projection.walk(path, seeds, limit)
 
-    def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
+    def gather(self, errands: Sequence[Errand], sought: Goal) -> list[PathSearch]:
         """Return all paths where they are few, else those that may be suggested or shown."""
         fits = [self._fits(name, sought.wanted) for name in self._classes.names]
         wanted = np.array(fits, dtype=bool)
@@ -230,15 +230,15 @@ class ProjectionFinder:
         if sum(map(len, found)) <= _ALL:
             chosen: Iterable[Sequence[int] | Places] = [range(len(ways)) for ways in found]
         else:
-            chosen = self._kept(found, sought)
+            chosen = self._choose_rows(found, sought)
         return [
-            Gathered(tuple(ways.paths(rows)), len(ways), ways.cut)
+            PathSearch(tuple(ways.paths(rows)), len(ways), ways.cut)
             for ways, rows in zip(found, chosen, strict=True)
         ]
 
     def _ways(
         self, path: RelationPath, seeds: tuple[str, ...], least: float, wanted: Bools
-    ) -> Ways:
+    ) -> PathColumns:
         classes = self._classes
 
         def admits(place: int, starts: Ints, ends: Ints) -> Bools:
@@ -269,34 +269,34 @@ class ProjectionFinder:
 
     @cached_property
     def _importance(self) -> Floats:
-        return importance_of(self.projection, self.rank)
+        return importance_vector(self.projection, self.rank)
 
     @cached_property
     def _classes(self) -> NodeClasses:
         names = self.facts.schema.parents
         return NodeClasses.of(self.projection.nodes, self.facts.classes, names)
 
-    def _kept(self, found: Sequence[Ways], sought: Sought) -> Iterator[Places]:
+    def _choose_rows(self, found: Sequence[PathColumns], sought: Goal) -> Iterator[Places]:
         """Choose among the paths of all errands together."""
         first, middle, end, score, worth = (
             np.concatenate(column)
             for column in zip(*(self._columns(ways, sought) for ways in found), strict=True)
         )
         favoured = np.isin(end, self.projection.places(sought.favoured))
-        parts = [best_through(middle, score, _THROUGH, _BEST)]
+        parts = [best_rows(middle, score, _THROUGH, _BEST)]
         for group in (favoured, ~favoured):
             rows = np.flatnonzero(group)
             rows = rows[np.argsort(-worth[rows], kind="stable")]
-            ends = end[leading(end, rows, 1)[:_ENDS]]
+            ends = end[leading_rows(end, rows, 1)[:_ENDS]]
             rows = rows[np.isin(end[rows], ends)]
             between = first.astype(np.int64) * len(self.projection.nodes) + end
-            parts.append(leading(between, rows, _WAYS))
+            parts.append(leading_rows(between, rows, _WAYS))
         chosen = np.unique(np.concatenate(parts))
         bounds = np.cumsum([0, *map(len, found)])
         for low, high in pairwise(bounds.tolist()):
             yield chosen[(chosen >= low) & (chosen < high)] - low
 
-    def _columns(self, ways: Ways, sought: Sought) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    def _columns(self, ways: PathColumns, sought: Goal) -> tuple[Ints, Ints, Ints, Floats, Floats]:
         confidences = ways.confidences()
         ranks = tuple(self._importance[column] for column in ways.nodes[1:])
         score = whole_scores(sought.scorer, confidences, ranks)
@@ -309,7 +309,7 @@ _NONE: Final[Plans] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedFact:
     """A claim that was retrieved, and the number that ranks it within its method."""
 
     fact: Fact
@@ -317,7 +317,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieval:
     """Every path found, best first; the few that are shown; and how they were found.
 
     ``claims`` and ``texts`` are best first too; ``steps`` say what the method did, in order;
@@ -329,20 +329,20 @@ class Retrieved:
     relation_paths: tuple[RelationPath, ...] = ()
     queries: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    claims: tuple[Found, ...] = ()
+    claims: tuple[RankedFact, ...] = ()
     texts: tuple[Unit, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     rounds: int = 0
-    beside: tuple[Found, ...] = ()  # claims with words of the question that name no concept
+    beside: tuple[RankedFact, ...] = ()  # claims with words of the question that name no concept
     remarks: tuple[str, ...] = ()  # sentences for the reader on how it was found
     k: int = 0  # paths that may be recommended from; 0: as the settings say
     engine: str = ""  # what ran the relation paths: sparql, adjacency
 
-    def with_steps(self, steps: Iterable[Mapping[str, Any]]) -> "Retrieved":
+    def with_steps(self, steps: Iterable[Mapping[str, Any]]) -> "Retrieval":
         """Return the same with further steps."""
         return replace(self, steps=(*self.steps, *steps))
 
-    def with_remarks(self, remarks: Iterable[str]) -> "Retrieved":
+    def with_remarks(self, remarks: Iterable[str]) -> "Retrieval":
         """Return the same with sentences for the reader."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
@@ -367,7 +367,7 @@ class Retriever:
         least: float,
         first: Plans = _NONE,
         favoured: Collection[str] = (),
-    ) -> Retrieved:
+    ) -> Retrieval:
         """Find paths from ``seeds`` to the wanted classes, each hop stored with at least ``least``.
 
         The relation paths in ``first`` are followed before those that are planned. From a hub only
@@ -376,7 +376,7 @@ class Retriever:
         if self.settings.scorer not in SCORERS:
             raise FormatError("scorer", self.settings.scorer, list(SCORERS))
         errands = self._errands(seeds, wanted, first)
-        sought = Sought(
+        sought = Goal(
             tuple(wanted), least, self.settings.scorer, self.settings.limit, frozenset(favoured)
         )
         found: dict[tuple[str, ...], Path] = {}
@@ -402,10 +402,10 @@ class Retriever:
             ran.add(walk.engine)
         rank = self.rank
         if self.ranking.scope == "query_subgraph":
-            rank = importance_within(found.values(), self.ranking)
-        ranked = scored(found.values(), rank, SCORERS[self.settings.scorer])
+            rank = importance_on_paths(found.values(), self.ranking)
+        ranked = score_paths(found.values(), rank, SCORERS[self.settings.scorer])
         shown = diverse(ranked, k)
-        return Retrieved(
+        return Retrieval(
             tuple(ranked),
             tuple(shown),
             tuple(plans),

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shiyi.answering.knowledge.facts import INTERACTION, MATERIAL
-from shiyi.answering.knowledge.severity import INTERACTIONS, of_rating
+from shiyi.answering.knowledge.severity import INTERACTIONS, rating_severity
 from shiyi.answering.recommendation.additive_effects import (
-    Together,
-    sentence_of,
-    taken_twice,
-    together,
+    SharedEffects,
+    find_shared,
+    repeats,
+    write_shared,
 )
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.safety import Finding
-from shiyi.answering.understanding.patient import Person, person_of
+from shiyi.answering.understanding.patient import Person, build_person
 from shiyi.answering.wording.verbalization import Verbalizer
 from shiyi.errors import UsageError
 from shiyi.model.answer import Mention
@@ -35,7 +35,7 @@ _USED: Final = (*_TAKEN, SHIYI.Condition, SHIYI.Constitution, SHIYI.Population)
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class LabelledConcept:
     """A concept with its label."""
 
     iri: str
@@ -52,11 +52,11 @@ class Thing:
 
     text: str
     label: str
-    meanings: tuple[Named, ...] = ()  # all that the name may mean, the likeliest first
+    meanings: tuple[LabelledConcept, ...] = ()  # all that the name may mean, the likeliest first
     kind: str = ""
     state: bool = False  # a condition, and nothing that is taken
-    ingredients: tuple[Named, ...] = ()
-    suggestions: tuple[Named, ...] = ()
+    ingredients: tuple[LabelledConcept, ...] = ()
+    suggestions: tuple[LabelledConcept, ...] = ()
 
     @property
     def end(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class Effect:
 class Duplicate:
     """An ingredient that several things contain, or are."""
 
-    ingredient: Named
+    ingredient: LabelledConcept
     things: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Concern:
     """What is on record of one thing in a state of the person, or of its own toxicity."""
 
     thing: str
-    condition: Named
+    condition: LabelledConcept
     reason: Reason
 
     def to_json(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Concern:
 
 
 @dataclass(frozen=True, slots=True)
-class Cabinet:
+class CombinationReport:
     """Some things together: pairs by severity, what adds up, what is taken twice, conditions."""
 
     things: tuple[Thing, ...] = ()
@@ -191,13 +191,13 @@ class Cabinet:
 
 def check_things(
     runtime: Runtime, texts: Sequence[str], profile: Profile, language: str
-) -> Cabinet:
+) -> CombinationReport:
     """Check ``LEAST`` to ``MOST`` things against one another and against a person.
 
     Only a whole name is recognised: a misspelt one is returned with suggestions, since a wrong
     medicine would be checked without a word. Raise UsageError for too few, too many or a long name.
     """
-    return _Checker(runtime, language).check(_distinct(texts), profile)
+    return _CombinationChecker(runtime, language).check(_distinct(texts), profile)
 
 
 def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Checker:
+class _CombinationChecker:
     runtime: Runtime
     language: str
     verbalizer: Verbalizer = field(init=False)
@@ -222,17 +222,17 @@ class _Checker:
     def __post_init__(self) -> None:
         self.verbalizer = Verbalizer(self.language, self.runtime.facts, self.runtime.evidences)
 
-    def check(self, texts: Sequence[str], profile: Profile) -> Cabinet:
+    def check(self, texts: Sequence[str], profile: Profile) -> CombinationReport:
         facts, linker = self.runtime.facts, self.runtime.linker
         things = tuple(map(self.resolve, texts))
         known = [each for each in things if each.end]
         taken = [each for each in known if not each.state]
-        person = person_of(profile, linker, facts, (), (), (), ())
-        added = together(self.runtime.safety, (each.end for each in taken), every=True)
+        person = build_person(profile, linker, facts, (), (), (), ())
+        added = find_shared(self.runtime.safety, (each.end for each in taken), every=True)
         found = {thing.text: self.findings(thing, taken, known, person) for thing in taken}
         pairs = [self.pair(*both, found, added) for both in itertools.combinations(known, 2)]
         order = {each: place for place, each in enumerate(SEVERITIES)}
-        return Cabinet(
+        return CombinationReport(
             things,
             tuple(sorted(pairs, key=lambda each: (order[each.severity], not each.adds))),
             tuple(itertools.chain.from_iterable(self.effects(each, taken) for each in added)),
@@ -270,13 +270,13 @@ class _Checker:
         named, alike = (m for m in mentions if m.iri), linker.candidates(text, 2 * _OFFERED)
         return Thing(text, text, suggestions=tuple(self.offered((*named, *corrected, *alike))))
 
-    def offered(self, mentions: Iterable[Mention]) -> Iterator[Named]:
+    def offered(self, mentions: Iterable[Mention]) -> Iterator[LabelledConcept]:
         facts = self.runtime.facts
         meant = (m.iri for m in mentions if m.score >= _ALIKE and facts.is_a(m.iri, *_USED))
         yield from map(self.named, itertools.islice(dict.fromkeys(meant), _OFFERED))
 
-    def named(self, iri: str) -> Named:
-        return Named(iri, self.verbalizer.name(iri))
+    def named(self, iri: str) -> LabelledConcept:
+        return LabelledConcept(iri, self.verbalizer.name(iri))
 
     def findings(
         self, thing: Thing, taken: Sequence[Thing], known: Sequence[Thing], person: Person
@@ -286,7 +286,7 @@ class _Checker:
         others = [iri for each in taken if each is not thing for iri in each.end]
         drugs = [iri for iri in others if facts.is_a(iri, SHIYI.Drug)]
         states = [iri for each in known if each.state for iri in each.end]
-        states += [state for iri in others for state in self.implied(iri)]
+        states += [state for iri in others for state in self.states_of(iri)]
         whole = Person(
             tuple(dict.fromkeys((*person.states, *states))),
             tuple(dict.fromkeys((*person.drugs, *drugs))),
@@ -299,7 +299,7 @@ class _Checker:
         found += [f for k in kin for f in safety.check(k, whole, others) if f.against not in met]
         return tuple(found)
 
-    def implied(self, iri: str) -> Iterator[str]:
+    def states_of(self, iri: str) -> Iterator[str]:
         """Yield the states that taking something tells of: an anticoagulant, those who take one."""
         facts = self.runtime.facts
         if facts.is_a(iri, SHIYI.Drug):
@@ -311,24 +311,24 @@ class _Checker:
         one: Thing,
         other: Thing,
         found: Mapping[str, tuple[Finding, ...]],
-        added: Sequence[Together],
+        added: Sequence[SharedEffects],
     ) -> Pair:
         reasons: dict[tuple[str, ...], Reason] = {}
         for thing, beside in ((one, other), (other, one)):
-            meets = {*beside.end, *(state for iri in beside.end for state in self.implied(iri))}
+            meets = {*beside.end, *(state for iri in beside.end for state in self.states_of(iri))}
             for each in found.get(thing.text, ()):
                 if each.against in meets:
                     reasons.setdefault(each.claims, self.reason(each))
         ranked = sorted(reasons.values(), key=lambda each: SEVERITIES.index(each.severity))
         adds = [each for each in added if _both(each, one, other)]
         if not ranked:
-            ranked = [self.summed(each, one, other) for each in adds]
+            ranked = [self.sum_effect(each, one, other) for each in adds]
         if set(one.end).intersection(other.end):
             text = self.verbalizer.verbalize("v_same", x=one.text, y=other.text)
             ranked.append(Reason("unrated", text))
         else:
             ranked += (
-                Reason("unrated", text) for text in taken_twice(self.verbalizer, one.end, other.end)
+                Reason("unrated", text) for text in repeats(self.verbalizer, one.end, other.end)
             )
         if not ranked:
             text = self.verbalizer.verbalize("v_none", x=one.label, y=other.label)
@@ -343,17 +343,17 @@ class _Checker:
         if found.severity in ("emergency", "contraindicated"):
             return "contraindicated"
         if found.facts and found.fact.predicate in INTERACTION:
-            return of_rating(self.runtime.evidences.rating(found.fact.claim))
+            return rating_severity(self.runtime.evidences.rating(found.fact.claim))
         return "unrated"
 
-    def summed(self, added: Together, one: Thing, other: Thing) -> Reason:
+    def sum_effect(self, added: SharedEffects, one: Thing, other: Thing) -> Reason:
         ends = (one.end, other.end)
         records = tuple(r for r in added.records if r.end in ends)
-        pieces = sentence_of(self.verbalizer, Together(added.effects, records))
+        pieces = write_shared(self.verbalizer, SharedEffects(added.effects, records))
         claims = tuple(dict.fromkeys(r.fact.claim for r in records))
         return Reason("unrated", "".join(text for text, _ in pieces), claims)
 
-    def effects(self, added: Together, taken: Sequence[Thing]) -> Iterator[Effect]:
+    def effects(self, added: SharedEffects, taken: Sequence[Thing]) -> Iterator[Effect]:
         for effect in added.effects:
             records = tuple(r for r in added.records if _of_effect(added, r, effect.phrase))
             ends = {r.end for r in records}
@@ -361,7 +361,8 @@ class _Checker:
                 self.verbalizer.verbalize(effect.phrase),
                 tuple(each.text for each in taken if each.end in ends),
                 "".join(
-                    text for text, _ in sentence_of(self.verbalizer, Together((effect,), records))
+                    text
+                    for text, _ in write_shared(self.verbalizer, SharedEffects((effect,), records))
                 ),
                 tuple(dict.fromkeys(r.fact.claim for r in records)),
             )
@@ -395,12 +396,12 @@ class _Checker:
         yield from sorted(concerns, key=lambda each: SEVERITIES.index(each.reason.severity))
 
 
-def _both(added: Together, one: Thing, other: Thing) -> bool:
+def _both(added: SharedEffects, one: Thing, other: Thing) -> bool:
     ends = {r.end for r in added.records}
     return one.end in ends and other.end in ends
 
 
-def _of_effect(added: Together, record: object, phrase: str) -> bool:
+def _of_effect(added: SharedEffects, record: object, phrase: str) -> bool:
     """Return whether a record is of one effect; those of several effects stand in their order."""
     share = len(added.records) // len(added.effects)
     place = next(n for n, each in enumerate(added.effects) if each.phrase == phrase)

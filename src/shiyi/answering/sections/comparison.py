@@ -5,7 +5,7 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import PROFILE, Fact
 from shiyi.answering.sections.queries import describe_query
-from shiyi.answering.sections.records import tell_cautions, tell_poisons, tell_record, things_of
+from shiyi.answering.sections.records import list_things, write_cautions, write_record, write_toxic
 from shiyi.answering.sections.verdicts import benefits, distinguish
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, Section
 from shiyi.ontology.terms import SHIYI
@@ -18,9 +18,9 @@ def compare(context: AnswerContext) -> Contribution:
     part, verbalizer = Contribution(), context.verbalizer
     things = [group[0] for group in context.parsed.groups][:_MOST_NAMED]
     if not things or (len(things) == 1 and not context.parsed.unknown):
-        things = list(things_of(context.parsed))
+        things = list(list_things(context.parsed))
     if len(things) < 2:
-        return tell_record(context, things) if things else part
+        return write_record(context, things) if things else part
     distinguish(context, part)
     rated = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
     predicates = (*PROFILE, SHIYI.indicatedFor, SHIYI.relieves, *rated, SHIYI.hasManifestation)
@@ -36,9 +36,9 @@ def compare(context: AnswerContext) -> Contribution:
             cells = [(verbalizer.names(f.object for f in each) or "–", each) for each in found]
             table.lines.append(Line(((label, ()), *cells), 1))
     for thing in things:
-        tell_poisons(context, thing, part)
+        write_toxic(context, thing, part)
         if not context.safety.check(thing, parsed.person):
-            tell_cautions(context, thing, part)
+            write_cautions(context, thing, part)
     _differ(context, things, part, natures=bool(table.lines))
     return part
 
@@ -54,13 +54,13 @@ def _differ(
     pieces, comma = list[Piece](), verbalizer.verbalize("v_comma")
     for thing, nature, effect in zip(shown, natures_of, effects, strict=True):
         sides = {"property_hasNature": nature, "property_hasEfficacy": effect}
-        found = [verbalizer.verbalize(k, o=_named(context, f)) for k, f in sides.items() if f]
+        found = [verbalizer.verbalize(k, o=_name_things(context, f)) for k, f in sides.items() if f]
         if found:
             mark = verbalizer.verbalize("v_clause") if pieces else ""
             values = {"x": verbalizer.name(thing), "text": comma.join(found)}
             pieces.append((mark + verbalizer.verbalize("c_side", **values), (*nature, *effect)))
     section = Section("")
-    _suited(context, things, section)
+    _write_suitability(context, things, section)
     if pieces:
         section.item(*pieces, (verbalizer.stop, ()))
     elif not section.lines:
@@ -69,7 +69,7 @@ def _differ(
     part.opening.lines[place:place] = section.lines
 
 
-def _suited(context: AnswerContext, things: Sequence[str], section: Section) -> None:
+def _write_suitability(context: AnswerContext, things: Sequence[str], section: Section) -> None:
     """Write of each trouble or aim that the comparison is about for which things it is recorded."""
     parsed, verbalizer = context.parsed, context.verbalizer
     uses = {
@@ -99,5 +99,5 @@ def _uses(context: AnswerContext, thing: str, target: str) -> list[Fact]:
     return found
 
 
-def _named(context: AnswerContext, found: Iterable[Fact]) -> str:
+def _name_things(context: AnswerContext, found: Iterable[Fact]) -> str:
     return context.verbalizer.names(f.object for f in found)

@@ -6,29 +6,29 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import INCOMPATIBLE, INTERACTION, Fact
 from shiyi.answering.recommendation.additive_effects import (
-    Together,
-    together,
+    SharedEffects,
+    find_shared,
     write_additive_effects,
 )
 from shiyi.answering.safety import Finding
-from shiyi.answering.sections.lists import composed_of, tell_group
-from shiyi.answering.sections.records import tell_record
+from shiyi.answering.sections.lists import write_composition, write_group
+from shiyi.answering.sections.records import write_record
 from shiyi.answering.sections.terms import child_first
 from shiyi.answering.sections.verdicts import (
     NOT_EATEN,
     Case,
     aims,
+    assess_case,
     benefits,
-    by_effect,
-    called,
-    case_of,
     distinguish,
+    list_rated,
+    name_of,
     patterns_behind,
-    rated_effects,
-    should_it_apply,
-    used,
-    verdict_of,
+    verdict_key,
     verdicts,
+    write_others,
+    write_symptoms,
+    write_use,
 )
 from shiyi.answering.understanding.differentiation import effect_of
 from shiyi.answering.wording.draft import (
@@ -37,9 +37,9 @@ from shiyi.answering.wording.draft import (
     Piece,
     Section,
     question_texts,
-    red_flags,
+    write_red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, closed
+from shiyi.answering.wording.verbalization import capital, finish
 from shiyi.linking.normalization import fold, is_cjk
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
@@ -52,34 +52,34 @@ _ALCOHOL: Final = resource("drug-ethanol").value
 _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are checked
 
 
-def consult(context: AnswerContext) -> Contribution:
+def write_compatibility(context: AnswerContext) -> Contribution:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
     part, alone = Contribution(), list[str]()
     apart = context.parsed.wants("compare") and not context.parsed.person.drugs
     several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
-    adding = together(context.safety, context.parsed.taken) if several and not apart else ()
-    cases = [case_of(context, group) for group in context.parsed.groups[:_CHECKED]]
+    adding = find_shared(context.safety, context.parsed.taken) if several and not apart else ()
+    cases = [assess_case(context, group) for group in context.parsed.groups[:_CHECKED]]
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
-            _unrecorded(context, case, part)
+            _write_unrecorded(context, case, part)
         elif apart and not case.found:
             _poisons(context, case.named, part)
             alone.append(case.named[0])
         else:
-            _described(context, case, adding, part)
+            _write_verdict(context, case, adding, part)
     every = [finding for case in cases for finding in case.found]
     if adding:
         write_additive_effects(context, adding, part)
     distinguish(context, part)
-    _beside(context, part)
-    _implied(context, every, part)
+    _write_groups(context, part)
+    _write_implied(context, every, part)
     if rest := context.parsed.groups[_CHECKED:]:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
     if alone:
-        part.take(tell_record(context, alone))
+        part.take(write_record(context, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
-    barring = [f for f in every if verdict_of(f) in NOT_EATEN]
+    barring = [f for f in every if verdict_key(f) in NOT_EATEN]
     if barring:
         _kept_from(context, barring, part)
     _child_first(context, part)
@@ -88,12 +88,12 @@ def consult(context: AnswerContext) -> Contribution:
     if not part.opening.lines:
         names = context.verbalizer.names(context.parsed.materials)
         part.opening.add(context.verbalizer.verbalize("o_sheet", items=names))
-    _closing(context, part)
+    _write_closing(context, part)
     return part
 
 
-def _described(
-    context: AnswerContext, case: Case, adding: Iterable[Together], part: Contribution
+def _write_verdict(
+    context: AnswerContext, case: Case, adding: Iterable[SharedEffects], part: Contribution
 ) -> None:
     """Write the verdict on one thing with all that was named, its grounds and what is unknown."""
     met = {f.material for f in case.found}
@@ -102,10 +102,10 @@ def _described(
     _poisons(context, [m for m in case.named if m not in aside], part)
     verdicts(context, case.found, part)
     _of_kin_only(context, case, part)
-    possible = not case.barred and sum(_possible(context, m, part) for m in case.named) > 0
+    possible = not case.is_barred and sum(_possible(context, m, part) for m in case.named) > 0
     _poisons(context, aside, part)
-    _unspoken(context, case, part, possible, adding)
-    _no_allergen(context, case, part)
+    _write_use_only(context, case, part, possible, adding)
+    _write_no_allergen(context, case, part)
     _grounds(context, case, part)
     _identity(context, case, part)
 
@@ -143,20 +143,20 @@ def _child_first(context: AnswerContext, part: Contribution) -> None:
         part.opening.lines[:0] = section.lines
 
 
-def _unrecorded(context: AnswerContext, case: Case, part: Contribution) -> None:
+def _write_unrecorded(context: AnswerContext, case: Case, part: Contribution) -> None:
     """Write that nothing is recorded of one of many things, but for its toxicity."""
     _poisons(context, case.materials, part)
-    values = {"x": called(context, case.materials), "y": context.verbalizer.names(case.targets)}
+    values = {"x": name_of(context, case.materials), "y": context.verbalizer.names(case.targets)}
     part.missing.append(context.verbalizer.verbalize("m_pair", **values))
 
 
-def _beside(context: AnswerContext, part: Contribution) -> None:
+def _write_groups(context: AnswerContext, part: Contribution) -> None:
     """Write of groups of foods, and of constituents that nothing is recorded of."""
     states, verbalizer = context.parsed.states, context.verbalizer
     if not states:
         return
     if context.parsed.asked_groups(context.facts):
-        part.take(tell_group(context))
+        part.take(write_group(context))
     meant = set(context.parsed.materials)  # 碘 is a constituent, and a supplement of that name
     unheld = [
         m.iri
@@ -171,7 +171,7 @@ def _beside(context: AnswerContext, part: Contribution) -> None:
         )
 
 
-def _implied(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
+def _write_implied(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
     """Write from which medicine a condition was inferred: metformin implies diabetes."""
     parsed, met = context.parsed, {f.against for f in every}
     met -= {*parsed.ailments, *parsed.populations, *parsed.constitutions}
@@ -188,8 +188,8 @@ def _implied(context: AnswerContext, every: Iterable[Finding], part: Contributio
 def _kept_from(context: AnswerContext, found: Iterable[Finding], part: Contribution) -> None:
     """State to read labels, and with an allergy which signs need a doctor at once."""
     part.section("h_caution").add(context.verbalizer.verbalize("s_labels"))
-    if any(verdict_of(f) == "v_allergy" for f in found):
-        red_flags(context, [resource("disease-food-allergy").value], part)
+    if any(verdict_key(f) == "v_allergy" for f in found):
+        write_red_flags(context, [resource("disease-food-allergy").value], part)
 
 
 def _poisons(context: AnswerContext, materials: Iterable[str], part: Contribution) -> None:
@@ -198,12 +198,12 @@ def _poisons(context: AnswerContext, materials: Iterable[str], part: Contributio
         part.opening.add(context.verbalizer.finding(poison), *poison.stated)
 
 
-def _unspoken(
+def _write_use_only(
     context: AnswerContext,
     case: Case,
     part: Contribution,
     has_finding: bool,
-    adding: Iterable[Together],
+    adding: Iterable[SharedEffects],
 ) -> None:
     """Write that only a use is recorded, or nothing at all."""
     verbalizer = context.verbalizer
@@ -213,30 +213,30 @@ def _unspoken(
     for target in case.targets:
         good = tuple(f for m in case.materials for f in benefits(context, m, target))
         if good:
-            used(context, good, target, part, beside)
+            write_use(context, good, target, part, beside)
         elif not (
             case.met(target)
             or target in aimed
             or target in summed
             or _is_diet(context, target)
-            or _denied(context, case, target, part)
-            or _composed(context, case, target, part)
+            or _write_denial(context, case, target, part)
+            or _write_composition(context, case, target, part)
         ):
             silent.append(target)
         if case.met(target) or good:
-            _denied(context, case, target, part)
+            _write_denial(context, case, target, part)
     if aimed:
-        by_effect(context, case, aimed, part, beside)
+        write_symptoms(context, case, aimed, part, beside)
     if has_finding:  # the line on cold and heat speaks for the trouble, not for who has it
         ailments = [t for t in silent if t in context.parsed.ailments]
         part.shown |= {
-            verbalizer.verbalize("m_pair", x=called(context, case.materials), y=verbalizer.name(t))
+            verbalizer.verbalize("m_pair", x=name_of(context, case.materials), y=verbalizer.name(t))
             for t in ailments
         }
         silent = [t for t in silent if t not in ailments]
-    silent = [t for t in silent if not any(rated_effects(context, m, t) for m in case.materials)]
+    silent = [t for t in silent if not any(list_rated(context, m, t) for m in case.materials)]
     if silent:
-        values = {"x": called(context, case.materials), "y": verbalizer.names(silent)}
+        values = {"x": name_of(context, case.materials), "y": verbalizer.names(silent)}
         missing = verbalizer.verbalize("m_pair", **values)
         if not any(f.against in case.targets for f in case.found):
             part.opening.add(verbalizer.verbalize("v_none", **values))
@@ -245,11 +245,11 @@ def _unspoken(
         part.missing.append(missing)
 
 
-def _no_allergen(context: AnswerContext, case: Case, part: Contribution) -> None:
+def _write_no_allergen(context: AnswerContext, case: Case, part: Contribution) -> None:
     """State that nothing joins a thing with an allergy, which is no promise."""
     allergies = [a for a in context.parsed.person.allergies if a not in case.materials]
     if allergies and not any(f.against in allergies for f in case.found):
-        values = {"x": called(context, case.materials), "y": context.verbalizer.names(allergies)}
+        values = {"x": name_of(context, case.materials), "y": context.verbalizer.names(allergies)}
         key = "v_named_after" if _named_after(context, case.materials) else "v_no_allergen"
         part.opening.add(context.verbalizer.verbalize(key, **values))
 
@@ -259,7 +259,7 @@ def _of_kin_only(context: AnswerContext, case: Case, part: Contribution) -> None
     if not case.kin or any(f.material not in case.kin for f in case.found):
         return
     values = {
-        "x": called(context, [m for m in case.materials if m not in case.kin]),
+        "x": name_of(context, [m for m in case.materials if m not in case.kin]),
         "y": context.verbalizer.names(f.against for f in case.found),
         "z": context.verbalizer.names(case.kin),
     }
@@ -288,7 +288,7 @@ def _is_diet(context: AnswerContext, target: str) -> bool:
     return person and bool(context.facts.of(target, SHIYI.excludesFoodGroup))
 
 
-def _denied(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
+def _write_denial(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
     """State that a source found nothing against the two, with its note; return whether one did."""
     verbalizer = context.verbalizer
     denied = [f for m in case.materials for f in context.safety.denials(m, target)]
@@ -299,18 +299,18 @@ def _denied(context: AnswerContext, case: Case, target: str, part: Contribution)
     space = "" if verbalizer.language == "zh" else " "
     note = verbalizer.note(denied[0])
     remark = (
-        space + capital(closed(note, context.verbalizer.stop), verbalizer.language) if note else ""
+        space + capital(finish(note, context.verbalizer.stop), verbalizer.language) if note else ""
     )
     text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(denied[:1])
     place.add(text, *denied)
     return True
 
 
-def _composed(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
+def _write_composition(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
     """State that one is in the other, unless it is asked if both may be taken; return whether."""
     if context.parsed.wants("may") and not context.parsed.frame.has_cue("open-question"):
         return False
-    lines = composed_of(context, case.materials, target)
+    lines = write_composition(context, case.materials, target)
     part.opening.lines += lines
     return bool(lines)
 
@@ -335,12 +335,12 @@ def _line(context: AnswerContext, found: tuple[Finding, ...]) -> list[Piece]:
     pieces: list[Piece] = []
     notes: dict[str, None] = {}
     for each in _each_once(found):
-        text = closed(verbalizer.warned(each), end)
+        text = finish(verbalizer.warned(each), end)
         note = verbalizer.note(each.fact)
         if note and note not in notes:
             notes[note] = None
-            text += space + capital(closed(note, end), verbalizer.language)
-        for why in verbalizer.judged(each):
+            text += space + capital(finish(note, end), verbalizer.language)
+        for why in verbalizer.judgement_reasons(each):
             if why not in notes:
                 notes[why] = None
                 text += space + why
@@ -379,7 +379,7 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     text = context.verbalizer.verbalize(
         "w_name", x=context.verbalizer.name(material)
     ) + context.verbalizer.verbalize(key)
-    part.opening.add(closed(text, context.verbalizer.stop), *because[:2])
+    part.opening.add(finish(text, context.verbalizer.stop), *because[:2])
     for each in found[:2]:
         part.section("h_compare").add(context.verbalizer.finding(each), *each.stated)
         part.warn(context, each, is_stated=True)
@@ -394,7 +394,7 @@ def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
     """Name what the material is mistaken for, and what is noted about its use in general."""
     verbalizer, section = context.verbalizer, part.section("h_caution")
     if not (case.found or part.warnings):
-        should_it_apply(context, case.materials[0], part)
+        write_others(context, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
     for material in (noted or case.materials)[:1]:
         for fact in context.facts.texts(material, SHIYI.safetyNote, verbalizer.language)[:1]:
@@ -402,10 +402,10 @@ def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
                 "p_text", label=verbalizer.name(material), text=verbalizer.words(fact)
             )
             place = section if case.found or part.warnings else part.opening
-            place.add(closed(text, context.verbalizer.stop), fact)
+            place.add(finish(text, context.verbalizer.stop), fact)
 
 
-def _closing(context: AnswerContext, part: Contribution) -> None:
+def _write_closing(context: AnswerContext, part: Contribution) -> None:
     parsed, verbalizer = context.parsed, context.verbalizer
     section = part.section("h_doctor")
     drugs = [
@@ -420,15 +420,15 @@ def _closing(context: AnswerContext, part: Contribution) -> None:
         items = [next((m for m in g if m in warned), g[0]) for g in parsed.groups]
         names = {"drugs": verbalizer.names(drugs), "items": verbalizer.names(items)}
         section.add(verbalizer.verbalize("s_tell", **names))
-    if _prescribed(context, part):
+    if _is_prescription(context, part):
         section.add(verbalizer.verbalize("s_prescriber"))
-    red_flags(context, parsed.ailments, part)
+    write_red_flags(context, parsed.ailments, part)
     known = parsed.person.drugs or parsed.frame.has_cue("no-medicines")
     if part.warnings and not known:
         part.follow_up.append(verbalizer.verbalize("q_drugs"))
 
 
-def _prescribed(context: AnswerContext, part: Contribution) -> bool:
+def _is_prescription(context: AnswerContext, part: Contribution) -> bool:
     """Return whether the question is about a prescription of Chinese medicine."""
     formula = any(context.facts.is_a(m, SHIYI.Formula) for m in context.parsed.materials)
     clash = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
@@ -492,12 +492,12 @@ def _notes(context: AnswerContext, group: Iterable[str]) -> dict[str, tuple[str,
     found: dict[str, tuple[str, tuple[Fact, ...]]] = {}
     for thing in dict.fromkeys((*own, *near, *made_of)):
         if len(found) < _MOST_SAID:
-            for note, fact_texts in _noted(context, thing):
+            for note, fact_texts in _list_notes(context, thing):
                 found.setdefault(note.rstrip("。."), (thing, fact_texts))
     return found
 
 
-def _noted(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+def _list_notes(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     facts, verbalizer = context.facts, context.verbalizer
     for fact in islice(facts.of(thing, *_SAID), _MOST_READ):
         note = _CUES["for-long-noted"].search(

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, COMPOSITION, MATERIAL, PROFILE, Fact
-from shiyi.answering.methods.method import is_benefit, near
-from shiyi.answering.recommendation.cautions import against, precedence
+from shiyi.answering.methods.method import is_benefit, neighbours
+from shiyi.answering.recommendation.cautions import objections, precedence
 from shiyi.answering.retrieval.passages import PASSAGE
-from shiyi.answering.retrieval.paths import Retrieved
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, red_flags
-from shiyi.answering.wording.verbalization import closed, verbalize
+from shiyi.answering.retrieval.paths import Retrieval
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, write_red_flags
+from shiyi.answering.wording.verbalization import finish, verbalize
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
 from shiyi.model.rdf import NamedNode, local_name
@@ -21,32 +21,32 @@ _WIDE: Final = frozenset(
 _MOST_STATES, _MOST_AVOIDED, _MOST_MEETING = 5, 8, 12
 
 
-def tell_avoided(context: AnswerContext) -> Contribution:
+def write_avoid_list(context: AnswerContext) -> Contribution:
     """Write what is recorded against in the states, and with the medicines, that were named.
 
     Where a group of foods is named (seafood, nuts), only its members are listed, if any.
     """
     part, verbalizer = Contribution(), context.verbalizer
-    named = context.parsed.concerned[:_MOST_STATES]
-    groups = {low for g in named_groups(context) for low in context.facts.below(g)}
+    named = context.parsed.hazards[:_MOST_STATES]
+    groups = {low for g in find_groups(context) for low in context.facts.below(g)}
     members = _members(context, named, groups)
     concerned = dict.fromkeys((*named, *_judged_as(context, named), *members))
     for state in concerned:
         drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
-        found = _recorded(context, state, groups)
+        found = _list_recorded(context, state, groups)
         if not drug and (medicines := [f for f in found if _is_medicine(context, f.other(state))]):
             found = [f for f in found if f not in medicines]
             names = verbalizer.names(f.other(state) for f in medicines[:_MOST_AVOIDED])
             text = verbalizer.verbalize("a_medicines", sign=verbalizer.the(state), items=names)
             part.section("h_caution").add(text, *medicines[:_MOST_AVOIDED])
         if not found:
-            known = any(against(context, s) for s in _judged_as(context, [state]))
+            known = any(objections(context, s) for s in _judged_as(context, [state]))
             if state in named and not (groups or known or members):
                 part.missing.append(verbalizer.verbalize("m_avoid", x=verbalizer.name(state)))
             continue
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
         key = "a_avoid_with" if drug else "a_avoid"
-        pieces = each_cited(
+        pieces = cite_each(
             context, key, verbalizer.the(state), [(f.other(state), f) for f in facts]
         )
         rest = len(found) - len(facts)
@@ -58,7 +58,7 @@ def tell_avoided(context: AnswerContext) -> Contribution:
     else:
         part.opening.add(verbalizer.verbalize("o_none_against", x=verbalizer.names(named)))
         part.missing.clear()
-    red_flags(context, context.parsed.ailments, part)
+    write_red_flags(context, context.parsed.ailments, part)
     return part
 
 
@@ -67,10 +67,10 @@ def _is_medicine(context: AnswerContext, thing: str) -> bool:
     return facts.is_a(thing, SHIYI.Drug, SHIYI.DrugClass) and not facts.is_a(thing, *MATERIAL)
 
 
-def _recorded(context: AnswerContext, state: str, groups: Collection[str]) -> list[Fact]:
+def _list_recorded(context: AnswerContext, state: str, groups: Collection[str]) -> list[Fact]:
     """List what is recorded against with a medicine or in a state, of some groups if given."""
     drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
-    found = _meeting(context, state) if drug else _ranked(context, against(context, state))
+    found = _interactions(context, state) if drug else _rank(context, objections(context, state))
     return [f for f in found if _is_of(context, f.other(state), groups)] if groups else found
 
 
@@ -81,10 +81,10 @@ def _members(
     silent = [
         state
         for state in states
-        if context.facts.is_a(state, SHIYI.DrugClass) and not _recorded(context, state, groups)
+        if context.facts.is_a(state, SHIYI.DrugClass) and not _list_recorded(context, state, groups)
     ]
     below = dict.fromkeys(low for each in silent for low in context.facts.below(each)[1:])
-    return tuple(low for low in below if _recorded(context, low, groups))[:_MOST_STATES]
+    return tuple(low for low in below if _list_recorded(context, low, groups))[:_MOST_STATES]
 
 
 def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:
@@ -98,13 +98,13 @@ def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:
     ]
 
 
-def tell_group(context: AnswerContext) -> Contribution:
+def write_group(context: AnswerContext) -> Contribution:
     """Write what is recorded against among the members of a group of foods that is asked about."""
-    part, verbalizer = tell_avoided(context), context.verbalizer
+    part, verbalizer = write_avoid_list(context), context.verbalizer
     listed = [f for line in part.opening.lines for f in line.facts][:_MOST_AVOIDED]
     names = {
-        "group": verbalizer.names(named_groups(context)),
-        "y": verbalizer.names(context.parsed.concerned),
+        "group": verbalizer.names(find_groups(context)),
+        "y": verbalizer.names(context.parsed.hazards),
     }
     text = verbalizer.verbalize("o_group" if listed else "o_group_none", **names)
     if listed:
@@ -114,12 +114,12 @@ def tell_group(context: AnswerContext) -> Contribution:
     for fact in listed:
         thing = fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
         if context.facts.is_a(thing, *MATERIAL):
-            for found in context.safety.against_states(thing, context.parsed.concerned)[:1]:
+            for found in context.safety.against_states(thing, context.parsed.hazards)[:1]:
                 part.warn(context, found, is_stated=True)
     return part
 
 
-def tell_allergy(context: AnswerContext) -> Contribution:
+def write_allergy(context: AnswerContext) -> Contribution:
     """Write what a named allergy excludes, where no complaint is asked about."""
     part, verbalizer = Contribution(), context.verbalizer
     allergens = context.parsed.person.allergies
@@ -143,14 +143,14 @@ def tell_allergy(context: AnswerContext) -> Contribution:
         if found:
             each = list({t: (t, f) for t, f in reversed(found)}.values())[::-1][:_MOST_AVOIDED]
             part.section("h_held").item(
-                *each_cited(context, "a_allergy", verbalizer.name(allergen), each)
+                *cite_each(context, "a_allergy", verbalizer.name(allergen), each)
             )
     part.section("h_caution").add(verbalizer.verbalize("s_labels"))
-    red_flags(context, [resource("disease-food-allergy").value], part)
+    write_red_flags(context, [resource("disease-food-allergy").value], part)
     return part
 
 
-def named_groups(context: AnswerContext) -> tuple[str, ...]:
+def find_groups(context: AnswerContext) -> tuple[str, ...]:
     """List the groups of foods a question names."""
     return context.parsed.of_kind(context.facts, SHIYI.FoodGroup)
 
@@ -160,7 +160,7 @@ def _is_of(context: AnswerContext, thing: str, groups: Collection[str]) -> bool:
     return any(f.object in groups for k in kinds for f in context.facts.of(k, SHIYI.hasFoodGroup))
 
 
-def each_cited(
+def cite_each(
     context: AnswerContext, key: str, sign: str, items: Iterable[tuple[str, Fact]]
 ) -> list[Piece]:
     """Write a list of things that harm, each with the claim that says so."""
@@ -174,7 +174,7 @@ def each_cited(
     return [*pieces, (after, ())]
 
 
-def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
+def _rank(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
     """Keep each thing once: what people eat first, then by :func:`precedence`."""
 
     def thing(fact: Fact) -> str:
@@ -192,7 +192,7 @@ def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
     return list(best.values())
 
 
-def _meeting(context: AnswerContext, drug: str) -> list[Fact]:
+def _interactions(context: AnswerContext, drug: str) -> list[Fact]:
     """List what interacts with a medicine or its classes, the gravest first."""
     every = [f for d in context.facts.above(drug) for f in _ends(context, d)]
 
@@ -236,14 +236,14 @@ Key = tuple[str, str, str, bool, str]
 Group = tuple[Key, list[Fact]]
 
 
-def nothing(language: str) -> str:
+def write_none(language: str) -> str:
     """State plainly that nothing was retrieved (iDISK2.0-RAG)."""
     return verbalize(language, "t_nothing")
 
 
 def report(
     context: AnswerContext,
-    retrieved: Retrieved,
+    retrieved: Retrieval,
     least: float,
     written: Collection[str] = (),
     *,
@@ -258,7 +258,7 @@ def report(
     thing for this person; what was asked about is then warned of.
     """
     part, verbalizer = Contribution(), context.verbalizer
-    wanted = _wanted(context)
+    wanted = _wanted_relations(context)
     found = [
         f
         for f in (each.fact for each in retrieved.claims)
@@ -273,8 +273,10 @@ def report(
     ]
     profile = _profile(context, usable)
     shown = {f.claim for f in profile.facts} if profile else set[str]()
-    asked, others = _chosen(context, [f for f in usable if f.claim not in shown])
-    if profile and _wanted(context) & {local_name(f.predicate.value) for f in profile.facts}:
+    asked, others = _choose(context, [f for f in usable if f.claim not in shown])
+    if profile and _wanted_relations(context) & {
+        local_name(f.predicate.value) for f in profile.facts
+    }:
         asked, others = [], [*asked, *others][:_OTHERS]
     if context.parsed.wants("meaning", "property") and context.parsed.ailments:
         others.sort(key=lambda group: _place(group[0]))  # what a pattern is, before what it wants
@@ -284,13 +286,13 @@ def report(
     if lines and not opened:
         first = lines.pop(0)
         end = "。" if verbalizer.language == "zh" else "."
-        part.opening.item(*((closed(t, end), f) for t, f in first.pieces))
+        part.opening.item(*((finish(t, end), f) for t, f in first.pieces))
     part.section("h_facts").lines += lines
-    named = _asked(context)
+    named = _asked_relations(context)
     for fact in usable[:_GROUPS]:
         if not fact.language and fact.positive:
             part.paths.append(fact.path(fact.object if fact.object in named else fact.subject))
-    red_flags(context, context.parsed.ailments, part)
+    write_red_flags(context, context.parsed.ailments, part)
     _unread(context, retrieved, part)
     return part
 
@@ -300,8 +302,8 @@ def _place(key: Key) -> int:
     return _DESCRIBING.index(name) if key[2] == "of" and name in _DESCRIBING else len(_DESCRIBING)
 
 
-def of_school(
-    context: AnswerContext, retrieved: Retrieved, school: str, written: Collection[str]
+def write_school(
+    context: AnswerContext, retrieved: Retrieval, school: str, written: Collection[str]
 ) -> Contribution:
     """Write the claims of a school that a method found, best first, each as one line.
 
@@ -319,8 +321,8 @@ def of_school(
     return part
 
 
-def spoken_of(
-    context: AnswerContext, retrieved: Retrieved, least: float, part: Contribution
+def write_texts(
+    context: AnswerContext, retrieved: Retrieval, least: float, part: Contribution
 ) -> list[Line]:
     """Return what texts hold of words that no concept was found for, with their notes."""
     lines, verbalizer, parsed = list[Line](), context.verbalizer, context.parsed
@@ -332,13 +334,13 @@ def spoken_of(
         if fact.language or (is_benefit(fact) and not _may_help(context, fact, least, part)):
             continue
         key = (fact.subject, fact.predicate.value, "of", fact.positive, fact.origin)
-        text = closed(_line(context, key, [fact]).text, end)
+        text = finish(_line(context, key, [fact]).text, end)
         if note := verbalizer.note(fact):
-            lines.append(Line(((f"{text}{space}{closed(note, end)}", (fact,)),), 1))
+            lines.append(Line(((f"{text}{space}{finish(note, end)}", (fact,)),), 1))
     return lines
 
 
-def composed_of(context: AnswerContext, things: Iterable[str], other: str) -> list[Line]:
+def write_composition(context: AnswerContext, things: Iterable[str], other: str) -> list[Line]:
     """Return what is recorded of one thing being in another, or made from it."""
     meant = {a for m in context.parsed.mentions if m.iri == other for a in m.alternatives}
     ends = (other, *sorted(meant))
@@ -353,19 +355,19 @@ def composed_of(context: AnswerContext, things: Iterable[str], other: str) -> li
 def _sentences(context: AnswerContext, groups: Iterable[Group]) -> list[Line]:
     end = "。" if context.verbalizer.language == "zh" else "."
     return [
-        Line(((closed(_line(context, key, found).text, end), tuple(found)),), 1)
+        Line(((finish(_line(context, key, found).text, end), tuple(found)),), 1)
         for key, found in groups
     ]
 
 
-def _asked(context: AnswerContext) -> frozenset[str]:
+def _asked_relations(context: AnswerContext) -> frozenset[str]:
     named = [m.iri for m in context.parsed.mentions if m.iri]
     return frozenset((*named, *context.parsed.materials, *context.parsed.ailments))
 
 
 def _bears(context: AnswerContext, fact: Fact) -> bool:
     """Return whether a claim is of the things asked about, not only of a state they meet."""
-    things = near(context.facts, context.parsed.materials)
+    things = neighbours(context.facts, context.parsed.materials)
     return not things or fact.subject in things or fact.object in things
 
 
@@ -375,7 +377,7 @@ def _may_help(context: AnswerContext, fact: Fact, least: float, part: Contributi
         return False
     if not context.evidences.supports(fact.claim):
         return False
-    asked, clear = _asked(context), True
+    asked, clear = _asked_relations(context), True
     for thing in (fact.subject, fact.object):
         if context.facts.is_a(thing, *MATERIAL):
             reasons = context.safety.check(thing, context.parsed.person)
@@ -391,7 +393,7 @@ def _profile(context: AnswerContext, facts: Iterable[Fact]) -> Line | None:
     for fact in facts:
         if fact.predicate in PROFILE and fact.positive:
             recorded.setdefault(fact.subject, {}).setdefault(fact.predicate, []).append(fact)
-    asked = _asked(context)
+    asked = _asked_relations(context)
     subject = next((iri for iri in recorded if iri in asked), "")
     if len(recorded.get(subject, ())) < 2:
         return None
@@ -410,22 +412,26 @@ def _profile(context: AnswerContext, facts: Iterable[Fact]) -> Line | None:
     return Line(((text, tuple(used)),), 1)
 
 
-def _wanted(context: AnswerContext) -> frozenset[str]:
+def _wanted_relations(context: AnswerContext) -> frozenset[str]:
     """Return the relations the words name."""
     return frozenset(context.parsed.frame.wanted.relations)
 
 
-def _chosen(context: AnswerContext, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:
+def _choose(context: AnswerContext, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:
     """Return the groups of the relation asked for, and others: a few where there are any such."""
-    groups = list(_grouped(context, facts).items())
-    wanted, named = _wanted(context), _asked(context)
+    groups = list(_group_facts(context, facts).items())
+    wanted, named = _wanted_relations(context), _asked_relations(context)
     asked = [g for g in groups if local_name(g[0][1]) in wanted and g[0][0] in named][:_GROUPS]
     others = [g for g in groups if g not in asked]
     return asked, others[: _OTHERS if asked else _GROUPS]
 
 
-def _grouped(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:
-    asked, wanted, found = _asked(context), _wanted(context), dict[Key, list[Fact]]()
+def _group_facts(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:
+    asked, wanted, found = (
+        _asked_relations(context),
+        _wanted_relations(context),
+        dict[Key, list[Fact]](),
+    )
     for fact in facts:
         aside = fact.predicate in _BESIDE and local_name(fact.predicate.value) not in wanted
         if aside:
@@ -454,7 +460,7 @@ def _line(context: AnswerContext, key: Key, facts: list[Fact]) -> Line:
     return Line(((text + verbalizer.sources(shown[:1]), tuple(shown)),), 1)
 
 
-def _unread(context: AnswerContext, retrieved: Retrieved, part: Contribution) -> None:
+def _unread(context: AnswerContext, retrieved: Retrieval, part: Contribution) -> None:
     unread = [u for u in retrieved.texts if u.kind == PASSAGE and not u.claims]
     if unread and not retrieved.claims:
         part.missing.append(verbalize(context.verbalizer.language, "t_unread", n=str(len(unread))))

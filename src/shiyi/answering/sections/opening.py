@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL
-from shiyi.answering.recommendation.additive_effects import write_taken_twice
-from shiyi.answering.sections.terms import tell_alarms
-from shiyi.answering.understanding.question import plain
+from shiyi.answering.recommendation.additive_effects import write_duplicates
+from shiyi.answering.sections.terms import write_alarms
+from shiyi.answering.understanding.question import sanitize_words
 from shiyi.answering.understanding.reader.alarms import precautions
 from shiyi.answering.wording.draft import AnswerContext, Contribution
-from shiyi.answering.wording.verbalization import capital, join_names, known_words
+from shiyi.answering.wording.verbalization import capital, join_names, kind_words
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import resource
@@ -56,12 +56,12 @@ def write_opening(context: AnswerContext, part: Contribution, country: str) -> N
     if parsed.alarm != "self_harm":
         _beware(context, part)
     if parsed.urgent:
-        tell_alarms(context, part, country)
+        write_alarms(context, part, country)
         if parsed.alarm == "self_harm":
             return
     _allergic(context, part)
     if len({*parsed.drugs, *parsed.person.drugs}) > 1:
-        write_taken_twice(context, part)
+        write_duplicates(context, part)
     stops = parsed.urgent and parsed.frame.ask == "stop_medicine"
     if stops or parsed.wants("stop_medicine"):
         drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
@@ -69,7 +69,7 @@ def write_opening(context: AnswerContext, part: Contribution, country: str) -> N
         part.warnings.append(SafetyWarning("caution", text))
         part.opening.add(text)
     if (parsed.frame.topics or parsed.is_only_beyond_food()) and not parsed.urgent:
-        _beyond(context, part)
+        _write_outside(context, part)
     if parsed.theirs:
         own = parsed.frame.patient.who in {"self", "general"}
         part.opening.add(
@@ -80,7 +80,7 @@ def write_opening(context: AnswerContext, part: Contribution, country: str) -> N
     _of_turn(context, part)
     made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
     for focus in made[:_MOST_MADE]:
-        values = {"word": plain(focus.within), "x": verbalizer.name(focus.iri)}
+        values = {"word": sanitize_words(focus.within), "x": verbalizer.name(focus.iri)}
         part.opening.add(verbalizer.verbalize("o_made", **values))
     if parsed.frame.has_cue("cure"):
         part.opening.add(verbalizer.verbalize("s_cure"))
@@ -93,14 +93,14 @@ def _of_turn(context: AnswerContext, part: Contribution) -> None:
     if gone and frame.has_cue("retracts", "correction"):
         part.opening.add(verbalizer.verbalize("o_without", states=_states(context, gone)))
     if frame.has_cue("unanswered"):
-        words = plain(frame.text).rstrip("?.!\uff1f\u3002\uff01")
+        words = sanitize_words(frame.text).rstrip("?.!\uff1f\u3002\uff01")
         part.opening.add(verbalizer.verbalize("o_point", words=words))
 
 
 _RETRACTED: Final = frozenset({"medicine", "condition", "complaint"})
 
 
-def _beyond(context: AnswerContext, part: Contribution) -> None:
+def _write_outside(context: AnswerContext, part: Contribution) -> None:
     """Add that a question is none of food, and whom to ask instead."""
     parsed, verbalizer = context.parsed, context.verbalizer
     if parsed.wants("chitchat"):
@@ -137,7 +137,7 @@ def _beware(context: AnswerContext, part: Contribution) -> None:
     slots = {*parsed.frame.slots, *(["pregnancy"] if own else [])}
     verbalizer = context.verbalizer
     for sentence, severity in precautions(slots).items():
-        known = known_words(verbalizer.language, [EvidenceKind.RECALLED])
+        known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
         text = verbalizer.annotate(verbalizer.verbalize(sentence), known)
         part.warnings.append(SafetyWarning(severity, text))
         part.opening.add(text)

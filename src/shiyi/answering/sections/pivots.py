@@ -112,7 +112,7 @@ class _Search:
             if found or not front:
                 for node, then in found:
                     facts = (self.runtime.facts.by_claim[each][0] for each in sorted(node))
-                    yield Pivot(outcome, "reject", self._cited(facts), now, then)
+                    yield Pivot(outcome, "reject", self._cite(facts), now, then)
                 return
 
     def additions(self) -> Iterator[Pivot]:
@@ -127,7 +127,7 @@ class _Search:
             then = {VERDICT: _verdict(answer), RECOMMENDATION: _labels(answer)}
             for outcome, value in then.items():
                 if value != now[outcome]:
-                    yield Pivot(outcome, "accept", self._cited((fact,)), now[outcome], value)
+                    yield Pivot(outcome, "accept", self._cite((fact,)), now[outcome], value)
 
     def _without(self, claims: frozenset[str]) -> Answer | None:
         """Return the answer without claims and what is derived from them; None at the limit."""
@@ -161,7 +161,7 @@ class _Search:
         rated = [w.claims for w in alike if w.claims]
         return min(rated, key=lambda claims: min(map(gravity, claims)), default=())
 
-    def _cited(self, facts: Iterable[Fact]) -> tuple[Citation, ...]:
+    def _cite(self, facts: Iterable[Fact]) -> tuple[Citation, ...]:
         cite, language = self.runtime.evidences.citation, self.base.language
         return tuple(cite(number, fact, language) for number, fact in enumerate(facts, 1))
 

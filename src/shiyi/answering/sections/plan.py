@@ -6,47 +6,47 @@ from typing import Final
 
 from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
-from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.comparison import compare
-from shiyi.answering.sections.compatibility import consult, write_long_term_use
+from shiyi.answering.sections.compatibility import write_compatibility, write_long_term_use
 from shiyi.answering.sections.lists import (
-    named_groups,
-    nothing,
-    of_school,
+    find_groups,
     report,
-    spoken_of,
-    tell_allergy,
-    tell_avoided,
-    tell_group,
+    write_allergy,
+    write_avoid_list,
+    write_group,
+    write_none,
+    write_school,
+    write_texts,
 )
 from shiyi.answering.sections.opening import MEDICAL, write_opening
-from shiyi.answering.sections.queries import tell_list
+from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
-    tell_dose,
-    tell_evidence,
-    tell_how,
-    tell_joins,
-    tell_pairs,
-    tell_property,
-    tell_record,
-    tell_same,
-    tell_signs,
-    tell_who_may_not,
-    tell_why,
-    things_of,
+    list_things,
+    write_dose,
+    write_evidence,
+    write_identity,
+    write_preparation,
+    write_properties,
+    write_reasons,
+    write_record,
+    write_related_pairs,
+    write_relations,
+    write_signs,
+    write_unsuited,
 )
 from shiyi.answering.sections.terms import (
-    tell_child_to_doctor,
-    tell_constitution,
-    tell_doctor,
-    tell_meaning,
-    tell_patterns,
-    tell_rules,
+    refer,
+    write_constitution,
+    write_law,
+    write_meaning,
+    write_patterns,
+    write_referral,
 )
-from shiyi.answering.sections.verdicts import tell_ratings
+from shiyi.answering.sections.verdicts import write_ratings
 from shiyi.answering.understanding.conditions import YEAR
-from shiyi.answering.understanding.question import Question, plain
+from shiyi.answering.understanding.question import Question, sanitize_words
 from shiyi.answering.wording.draft import AnswerContext, Contribution
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
@@ -68,7 +68,7 @@ _CHECKED_TOO: Final = frozenset({
 
 
 def write(
-    context: AnswerContext, retrieved: Retrieved, runtime: Runtime, method: str
+    context: AnswerContext, retrieved: Retrieval, runtime: Runtime, method: str
 ) -> Contribution:
     """Write an answer from what a method retrieved; the safety check is the same for all."""
     part, parsed, verbalizer = Contribution(), context.parsed, context.verbalizer
@@ -84,40 +84,42 @@ def write(
     written = method != "none" and not (parsed.urgent or beyond)
     if written and _reports(context, retrieved, part, method):
         opened = bool(part.opening.lines)
-        part.take(report(context, retrieved, least, _said(part), opened=opened))
+        part.take(report(context, retrieved, least, _list_stated_claims(part), opened=opened))
     if runtime.school:
-        part.take(of_school(context, retrieved, runtime.school.iri, _said(part)))
+        part.take(write_school(context, retrieved, runtime.school.iri, _list_stated_claims(part)))
     if written:
-        _beside(context, part, retrieved, least)
+        _write_texts(context, part, retrieved, least)
     unanswered = parsed.frame.has_cue("unanswered")
     part.sections = [s for s in part.sections if s.heading in _OF_CARE or not unanswered]
     for poison in (p for m in parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)):
         part.warn(context, poison)  # whatever was asked; once
     if method == "fused" and not (parsed.urgent or parsed.wants("evidence", "list")):
-        tell_ratings(context, part)
-    _missing(context, part, retrieved)
+        write_ratings(context, part)
+    _write_missing(context, part, retrieved)
     if not (_rests(part) or beyond or parsed.urgent or part.opening.lines):
         plain_ = verbalizer.verbalize("o_not_known")
-        part.opening.add(nothing(verbalizer.language) if method == "neighbourhood" else plain_)
+        part.opening.add(write_none(verbalizer.language) if method == "neighbourhood" else plain_)
     return part
 
 
-def _beside(context: AnswerContext, part: Contribution, retrieved: Retrieved, least: float) -> None:
+def _write_texts(
+    context: AnswerContext, part: Contribution, retrieved: Retrieval, least: float
+) -> None:
     """Write what texts hold of unknown words, and what is recorded of long use if it is asked."""
     parsed = context.parsed
     if retrieved.beside:
         warned = part.warnings and parsed.meets_anything()  # which comes first
         place = len(part.opening.lines) if warned else 0
-        part.opening.lines[place:place] = spoken_of(context, retrieved, least, part)
+        part.opening.lines[place:place] = write_texts(context, retrieved, least, part)
     if parsed.groups and parsed.frame.has_cue("long-term") and not parsed.wants_advice():
         write_long_term_use(context, part)
 
 
-def _missing(context: AnswerContext, part: Contribution, retrieved: Retrieved) -> None:
+def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrieval) -> None:
     """Add what was not recognised, where the answer depends on it."""
     parsed, verbalizer = context.parsed, context.verbalizer
     part.missing += [
-        verbalizer.verbalize("m_profile", word=plain(w)) for w in parsed.person.unknown
+        verbalizer.verbalize("m_profile", word=sanitize_words(w)) for w in parsed.person.unknown
     ][:5]
     if not (parsed.urgent or parsed.is_only_beyond_food()) and _unknown_matters(parsed):
         words = parsed.unknown[:3]
@@ -137,12 +139,12 @@ def _unknown_matters(parsed: Question) -> bool:
     """Return whether a word that names nothing known may be what is asked about."""
     if parsed.wants("advice"):
         return not (parsed.ailments or parsed.constitutions or parsed.aims)
-    if parsed.wants("avoid") and parsed.concerned:
+    if parsed.wants("avoid") and parsed.hazards:
         return False
-    return not things_of(parsed) or parsed.wants("may", "record", "regulation", "stop_medicine")
+    return not list_things(parsed) or parsed.wants("may", "record", "regulation", "stop_medicine")
 
 
-def _reports(context: AnswerContext, retrieved: Retrieved, part: Contribution, method: str) -> bool:
+def _reports(context: AnswerContext, retrieved: Retrieval, part: Contribution, method: str) -> bool:
     """Return whether a method's claims are written out; Shiyi's only where all else is thin."""
     if method in BY_PATHS:
         return method == "fused" and not _rests(part) and not part.opening.lines
@@ -151,7 +153,7 @@ def _reports(context: AnswerContext, retrieved: Retrieved, part: Contribution, m
     return not (settled or advised)
 
 
-def _said(part: Contribution) -> frozenset[str]:
+def _list_stated_claims(part: Contribution) -> frozenset[str]:
     """List the claims that a line rests on."""
     lines = (line for s in (part.opening, *part.sections) for line in s.lines)
     return frozenset(f.claim for line in lines for f in line.facts)
@@ -162,56 +164,56 @@ def _rests(part: Contribution) -> bool:
     return any(line.facts for s in (part.opening, *part.sections) for line in s.lines)
 
 
-def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+def _forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the forms of what is asked, after the safety check of the things named."""
     parsed = context.parsed
     if parsed.alarm == "self_harm":  # whatever is recorded may be a means
-        return [_warned] if _asks_of_taken(parsed) else []
+        return [_write_warned_verdict] if _asks_of_medicine(parsed) else []
     if parsed.urgent:
         meets = parsed.groups and parsed.meets_anything()
-        return [tell_doctor, *([_warned] if meets else [])]
+        return [write_referral, *([_write_warned_verdict] if meets else [])]
     if parsed.frame.has_cue("complains") and not parsed.groups:
         return [partial(_said_first, text=context.verbalizer.verbalize("o_sorry"))]
     if parsed.is_only_beyond_food():
-        return [tell_doctor] if MEDICAL.intersection(parsed.frame.topics) else []
+        return [write_referral] if MEDICAL.intersection(parsed.frame.topics) else []
     found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]
     if parsed.wants(*_OF_RELATIONS):
-        found.insert(bool(found) and found[0] is _warned, tell_joins)
+        found.insert(bool(found) and found[0] is _write_warned_verdict, write_relations)
     return list(dict.fromkeys(found))
 
 
-def _asks_of_taken(parsed: Question) -> bool:
+def _asks_of_medicine(parsed: Question) -> bool:
     """Return whether it is surely asked if a thing may be had with a medicine that is taken."""
     asked = parsed.frame.ask == "may" and parsed.frame.confidence >= _ASKED_SURELY
     return asked and bool(parsed.groups and parsed.person.drugs)
 
 
-def _form(ask: str, context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+def _form(ask: str, context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     parsed = context.parsed
     if ask in ("advice", "evidence") and parsed.asks_of_unknown():
         return [_of_unknown]
     if ask == "advice":
-        return _advising(context, retrieved, runtime)
+        return _advice_forms(context, retrieved, runtime)
     if ask == "avoid":
-        return _avoiding(context, runtime)
+        return _avoidance_forms(context, runtime)
     if ask in ("may", "stop_medicine", "clarification"):
-        return _meeting(context, ask)
+        return _verdict_forms(context, ask)
     if ask == "list" or (ask == "property" and _is_of_contents(parsed)):
-        return _listing(context, retrieved, runtime)
+        return _list_forms(context, retrieved, runtime)
     if ask == "constitution" and parsed.frame.has_cue("diagnosis") and not parsed.constitutions:
-        return [tell_constitution]
+        return [write_constitution]
     if (ask == "evidence" and not parsed.groups) or _asks_what_listing_means(context):
-        return [tell_rules]
+        return [write_law]
     if ask == "compare" and not parsed.groups and len(parsed.ailments) > 1:
-        return [tell_signs]
-    return _of_things(ask, _FORMS[ask], context) if ask in _FORMS else _recording(context)
+        return [write_signs]
+    return _of_things(ask, _FORMS[ask], context) if ask in _FORMS else _record_forms(context)
 
 
-def _why(context: AnswerContext) -> Contribution:
+def _write_reasons(context: AnswerContext) -> Contribution:
     """Write the reasons that sources give, else what is recorded against in the states named."""
-    part = tell_why(context)
+    part = write_reasons(context)
     if not _rests(part) and context.parsed.states and not context.parsed.groups:
-        avoided = tell_group(context) if named_groups(context) else tell_avoided(context)
+        avoided = write_group(context) if find_groups(context) else write_avoid_list(context)
         noted = [(w.text, [avoided.facts[c] for c in w.claims]) for w in avoided.warnings]
         part = Contribution() if noted else part  # the notes are the reasons
         part.take(avoided)
@@ -222,16 +224,16 @@ def _why(context: AnswerContext) -> Contribution:
 
 def _dose(context: AnswerContext) -> Contribution:
     """Write the amounts that sources state, and who should leave out a group of foods."""
-    part = tell_dose(context)
-    if named_groups(context) and context.parsed.states and not context.parsed.groups:
-        part.take(tell_group(context))
+    part = write_dose(context)
+    if find_groups(context) and context.parsed.states and not context.parsed.groups:
+        part.take(write_group(context))
     return part
 
 
 _FORMS: Final[dict[str, Form]] = {
-    "property": tell_property, "compare": compare, "evidence": tell_evidence, "how": tell_how,
-    "dose": _dose, "why": _why, "meaning": tell_meaning, "regulation": tell_rules,
-    "constitution": tell_constitution,
+    "property": write_properties, "compare": compare, "evidence": write_evidence, "how": write_preparation,
+    "dose": _dose, "why": _write_reasons, "meaning": write_meaning, "regulation": write_law,
+    "constitution": write_constitution,
 }  # fmt: skip
 
 
@@ -242,37 +244,37 @@ def _asks_what_listing_means(context: AnswerContext) -> bool:
     return bool(listed) and parsed.frame.has_cue("proof", "cure") and not parsed.groups
 
 
-def _listing(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+def _list_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the result of the compiled query, else advice or the record of what is named."""
     parsed, facts = context.parsed, context.facts
     conditions = {c.property for c in parsed.frame.conditions}
     if parsed.frame.has_cue("which-year") and conditions <= {YEAR, "regulatoryStatus"}:
-        return [tell_rules]
+        return [write_law]
     relations = [NamedNode(VOCAB + name) for name in parsed.frame.wanted.relations]
     if any(facts.of(thing, *relations) for thing in parsed.materials if relations):
-        return [tell_property]  # what a formula is made of, and not what has it in it
-    listed = tell_list(context, runtime.store)
+        return [write_properties]  # what a formula is made of, and not what has it in it
+    listed = write_query_list(context, runtime.store)
     if listed is not None:
         named = parsed.groups or len(parsed.drugs) > 1
-        beside = [] if _rests(listed) or not named else _recording(context)
+        beside = [] if _rests(listed) or not named else _record_forms(context)
         counted = parsed.frame.wanted.measure == "count" and "regulatoryStatus" in conditions
-        official = [tell_rules] if counted else []  # a name in the catalogue may be two things here
+        official = [write_law] if counted else []  # a name in the catalogue may be two things here
         found = [*official, lambda _: listed, *beside]
         return beside if beside and parsed.meets_anything() else found
     advised = context.parsed.states and context.parsed.wants("list")
-    return _advising(context, retrieved, runtime) if advised else _recording(context)
+    return _advice_forms(context, retrieved, runtime) if advised else _record_forms(context)
 
 
 def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     """Return the form of an ask about things, with what is unknown, and the safety check apart."""
     parsed = context.parsed
-    if ask in _OF_THINGS and not things_of(parsed):
-        return _unrecognised(context)
+    if ask in _OF_THINGS and not list_things(parsed):
+        return _unrecognized_forms(context)
     lacks = ask == "compare" and _lacks_a_side(parsed)
     lacks |= ask == "regulation" and _is_of_unknown(context)
-    first = _unrecognised(context) if lacks else []
+    first = _unrecognized_forms(context) if lacks else []
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
-    apart = [_warned] if checked else []
+    apart = [_write_warned_verdict] if checked else []
     described = ask == "property" and not parsed.frame.wanted.relations
     return [*apart, *first, form] if described or ask in _WARNED_FIRST else [*first, form, *apart]
 
@@ -296,9 +298,9 @@ def _is_of_contents(parsed: Question) -> bool:
     return named and bool(parsed.frame.wanted.classes or parsed.frame.has_cue("foods-asked"))
 
 
-def _warned(context: AnswerContext) -> Contribution:
+def _write_warned_verdict(context: AnswerContext) -> Contribution:
     """Write the verdict of the safety check beside another form."""
-    part = consult(context)
+    part = write_compatibility(context)
     if not part.warnings:
         return Contribution()
     if context.parsed.wants("why"):  # the reasons are what is asked for
@@ -313,13 +315,15 @@ def _warned(context: AnswerContext) -> Contribution:
     return part
 
 
-def _advising(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+def _advice_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     parsed = context.parsed
     if is_of_allergy_alone(parsed):
-        return [tell_allergy]
+        return [write_allergy]
     if parsed.is_feverish_child() or parsed.is_of_child(under_one=True):
-        return [tell_child_to_doctor]
-    beside: list[Form] = [_warned] if parsed.groups and parsed.meets_anything() else []
+        return [refer]
+    beside: list[Form] = (
+        [_write_warned_verdict] if parsed.groups and parsed.meets_anything() else []
+    )
     if not retrieved.paths and _is_of_contents(parsed):
         return [*beside, partial(_ask_back, runtime=runtime)]
     if not parsed.wants_advice():
@@ -329,7 +333,7 @@ def _advising(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) ->
 
 def _ask_back(context: AnswerContext, runtime: Runtime) -> Contribution:
     """List what meets a wish that names no trouble, or ask for one."""
-    listed = tell_list(context, runtime.store) if context.parsed.frame.conditions else None
+    listed = write_query_list(context, runtime.store) if context.parsed.frame.conditions else None
     if listed is not None:
         return listed
     part = Contribution()
@@ -339,7 +343,7 @@ def _ask_back(context: AnswerContext, runtime: Runtime) -> Contribution:
     return part
 
 
-def _advice(context: AnswerContext, *, retrieved: Retrieved, runtime: Runtime) -> Contribution:
+def _advice(context: AnswerContext, *, retrieved: Retrieval, runtime: Runtime) -> Contribution:
     k = retrieved.k or runtime.settings.paths.top_k
     choice = choose(
         context.parsed, retrieved, context.differential, context.facts, context.safety, k
@@ -347,49 +351,49 @@ def _advice(context: AnswerContext, *, retrieved: Retrieved, runtime: Runtime) -
     return advise(context, retrieved, choice, runtime.settings.answer.recommendations)
 
 
-def _avoiding(context: AnswerContext, runtime: Runtime) -> list[Form]:
+def _avoidance_forms(context: AnswerContext, runtime: Runtime) -> list[Form]:
     parsed = context.parsed
     own = parsed.ailments or parsed.drugs or parsed.populations
     if parsed.groups and _is_of_contents(parsed):
-        return [consult, partial(_ask_back, runtime=runtime)]
+        return [write_compatibility, partial(_ask_back, runtime=runtime)]
     if parsed.groups and (parsed.frame.has_cue("who-may-not") or not own):
-        return [tell_who_may_not]
+        return [write_unsuited]
     if parsed.groups:
-        return [consult]
+        return [write_compatibility]
     if is_of_allergy_alone(parsed):
-        return [tell_allergy]
-    if parsed.concerned:
-        return [tell_group if named_groups(context) else tell_avoided]
-    return _recording(context)
+        return [write_allergy]
+    if parsed.hazards:
+        return [write_group if find_groups(context) else write_avoid_list]
+    return _record_forms(context)
 
 
-def _meeting(context: AnswerContext, ask: str) -> list[Form]:
+def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
     """Return the verdict on the things named, or what is recorded against them for anybody."""
     parsed = context.parsed
     if parsed.groups:
         if parsed.meets_anything() or parsed.frame.leaning:
-            return [consult]
+            return [write_compatibility]
         relations = parsed.frame.wanted.relations and parsed.frame.has_cue("open-question")
         if ask == "clarification":
-            return [tell_same, tell_property]
-        return [tell_property if relations else tell_who_may_not]
+            return [write_identity, write_properties]
+        return [write_properties if relations else write_unsuited]
     if ask == "stop_medicine":
         return []
-    if named_groups(context) and parsed.concerned:
-        return [tell_group]
-    cues, concerned = parsed.frame, parsed.concerned
+    if find_groups(context) and parsed.hazards:
+        return [write_group]
+    cues, concerned = parsed.frame, parsed.hazards
     if concerned and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
-        return [tell_avoided]  # "what is off the table for me"
+        return [write_avoid_list]  # "what is off the table for me"
     if ask == "may" and parsed.unknown:
         return [_of_unknown]
     if is_of_allergy_alone(parsed):
-        return [tell_allergy]
+        return [write_allergy]
     if ask == "may" and parsed.states:
-        return [_of_nothing_named, tell_avoided]
-    return _recording(context)
+        return [_write_nothing_named, write_avoid_list]
+    return _record_forms(context)
 
 
-def _of_nothing_named(context: AnswerContext) -> Contribution:
+def _write_nothing_named(context: AnswerContext) -> Contribution:
     """State that it was not recognised what is to be eaten."""
     part = Contribution()
     part.opening.add(context.verbalizer.verbalize("o_unnamed"))
@@ -408,7 +412,7 @@ def _of_unknown(context: AnswerContext) -> Contribution:
     return part
 
 
-def _unrecognised(context: AnswerContext) -> list[Form]:
+def _unrecognized_forms(context: AnswerContext) -> list[Form]:
     """Return a form that says which word is not known, or asks what is meant."""
     words = context.parsed.unknown[:3]
     verbalizer = context.verbalizer
@@ -427,20 +431,20 @@ def _said_first(
     return part
 
 
-def _recording(context: AnswerContext) -> list[Form]:
+def _record_forms(context: AnswerContext) -> list[Form]:
     """Return the record of what is named, where no ask is sure; the safety check comes first."""
     parsed = context.parsed
-    checks: list[Form] = [consult] if parsed.groups and parsed.meets_anything() else []
+    checks: list[Form] = [write_compatibility] if parsed.groups and parsed.meets_anything() else []
     if checks:
         return checks
-    things = things_of(parsed)
+    things = list_things(parsed)
     if parsed.frame.wanted.relations:
-        return [tell_property if things else tell_pairs]
+        return [write_properties if things else write_related_pairs]
     if parsed.ailments and not parsed.groups and context.differential.patterns:
-        return [tell_patterns]
+        return [write_patterns]
     if things:
-        return [lambda each: tell_record(each, things)]
-    return _unrecognised(context)
+        return [lambda each: write_record(each, things)]
+    return _unrecognized_forms(context)
 
 
 def is_of_allergy_alone(parsed: Question) -> bool:
@@ -454,38 +458,38 @@ def is_of_allergy_alone(parsed: Question) -> bool:
 
 
 def _reporters(
-    context: AnswerContext, retrieved: Retrieved, runtime: Runtime, method: str
+    context: AnswerContext, retrieved: Retrieval, runtime: Runtime, method: str
 ) -> list[Form]:
     """Return what the safety check says anyway beside a method's claims, and its advice."""
     parsed = context.parsed
     if parsed.alarm == "self_harm":
         return []
     if parsed.is_only_beyond_food() and not parsed.urgent:
-        return [tell_doctor]
+        return [write_referral]
     checks: list[Form] = []
     if parsed.groups and parsed.meets_anything() and not (parsed.urgent and not parsed.drugs):
-        checks = [_warned if parsed.wants_advice() else consult]
+        checks = [_write_warned_verdict if parsed.wants_advice() else write_compatibility]
     elif parsed.groups and parsed.wants("may", "dose", "avoid") and not parsed.urgent:
-        checks = [tell_who_may_not]
+        checks = [write_unsuited]
     if method == "none":
         return [partial(_warnings_of, form=each) for each in checks]
     return [*checks, *_settled_forms(context, retrieved, runtime)]
 
 
-def _settled_forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+def _settled_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the forms that do not depend on which method is used."""
     parsed = context.parsed
     if parsed.urgent:
-        return [tell_doctor]
-    found: list[Form] = [tell_constitution] if parsed.wants("constitution") else []
+        return [write_referral]
+    found: list[Form] = [write_constitution] if parsed.wants("constitution") else []
     if is_of_allergy_alone(parsed):
-        found.append(tell_allergy)
+        found.append(write_allergy)
     elif parsed.wants("avoid") and not parsed.groups and parsed.states:
-        found.append(tell_avoided)
+        found.append(write_avoid_list)
     elif parsed.wants_advice() and (
         parsed.is_feverish_child() or parsed.is_of_child(under_one=True)
     ):
-        found.append(tell_child_to_doctor)
+        found.append(refer)
     elif parsed.wants_advice() and (retrieved.paths or parsed.seasons):
         found.append(partial(_advice, retrieved=retrieved, runtime=runtime))
     return found

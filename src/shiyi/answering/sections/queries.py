@@ -60,9 +60,9 @@ class Listing:
         self, thing: str, conditions: Iterable[Condition], facts: Facts
     ) -> tuple[Fact, ...]:
         """Return the claims of a thing that meet the conditions, one for each."""
-        found = [next(_bearing(thing, each, facts), None) for each in conditions]
+        found = [next(_matching_claims(thing, each, facts), None) for each in conditions]
         if self.counts:
-            found.append(next(_bearing(thing, Condition(MEETS), facts), None))
+            found.append(next(_matching_claims(thing, Condition(MEETS), facts), None))
         return tuple(f for f in found if f is not None)
 
 
@@ -178,12 +178,12 @@ def _pattern(number: int, condition: Condition, facts: Facts) -> str:
     pattern = f"VALUES {value} {{ {values} }} ?thing {_path(name)} {value} ."
     if condition.operator == "is_not":
         return f"FILTER NOT EXISTS {{ {pattern} }}"
-    return pattern + (_less_asserted(below, facts) if name == "hasNature" else "")
+    return pattern + (_filter_less_asserted(below, facts) if name == "hasNature" else "")
 
 
-def _less_asserted(values: Collection[str], facts: Facts) -> str:
+def _filter_less_asserted(values: Collection[str], facts: Facts) -> str:
     """Return the filter of things that more is asserted another nature of than these."""
-    natures = [(thing, facts.of(thing, SHIYI.hasNature)) for thing in _having(values, facts)]
+    natures = [(thing, facts.of(thing, SHIYI.hasNature)) for thing in _values_with(values, facts)]
     less = [
         thing
         for thing, found in natures
@@ -192,7 +192,7 @@ def _less_asserted(values: Collection[str], facts: Facts) -> str:
     return f" FILTER(?thing NOT IN ({', '.join(map(_node, sorted(less)))}))" if less else ""
 
 
-def _having(values: Iterable[str], facts: Facts) -> set[str]:
+def _values_with(values: Iterable[str], facts: Facts) -> set[str]:
     return {f.subject for value in values for f in facts.into(value, SHIYI.hasNature)}
 
 
@@ -241,7 +241,7 @@ def _curie(term: NamedNode) -> str:
     return f"rdf:{local_name(term.value)}"
 
 
-def _bearing(thing: str, condition: Condition, facts: Facts) -> Iterator[Fact]:
+def _matching_claims(thing: str, condition: Condition, facts: Facts) -> Iterator[Fact]:
     """Yield the claims of a thing that meet a condition, or what it is instead."""
     if condition.operator == "is_not":
         if condition.property in facts.schema.properties:
@@ -256,13 +256,13 @@ def _bearing(thing: str, condition: Condition, facts: Facts) -> Iterator[Fact]:
             yield fact
 
 
-def tell_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
+def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
     """Write what meets the conditions of a question; nothing where it sets none.
 
     Values that no thing has together (two natures that two clauses ask for) make a list each.
     """
     frame, part = context.parsed.frame, Contribution()
-    for conditions in _apart(frame.conditions):
+    for conditions in _split_conditions(frame.conditions):
         listing = run_list(store, replace(frame, conditions=conditions), context.facts)
         if listing is None:
             return None
@@ -277,7 +277,7 @@ def tell_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
     return part
 
 
-def _apart(conditions: Sequence[Condition]) -> list[tuple[Condition, ...]]:
+def _split_conditions(conditions: Sequence[Condition]) -> list[tuple[Condition, ...]]:
     """Return the conditions of each list: one for each of several natures."""
     several = [c for c in conditions if c.property == "hasNature" and c.operator == "is"]
     others = [c for c in conditions if c not in several]

@@ -21,12 +21,12 @@ from shiyi.answering.sections.queries import describe_query
 from shiyi.answering.sections.verdicts import (
     RATED,
     aims,
+    assess_case,
     benefits,
-    by_effect,
-    case_of,
     distinguish,
-    rated_effects,
+    list_rated,
     verdicts,
+    write_symptoms,
 )
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import (
@@ -37,7 +37,7 @@ from shiyi.answering.wording.draft import (
     Section,
     join_pieces,
 )
-from shiyi.answering.wording.verbalization import capital, closed, rating_text
+from shiyi.answering.wording.verbalization import capital, finish, rating_text
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.lexicon import Cues
@@ -65,14 +65,14 @@ _MOST_NOTED, _MOST_MET = 2, 12
 _MOST_CONTAINED: Final = 30  # ingredients of a product: a label is read whole
 
 
-def things_of(parsed: Question) -> tuple[str, ...]:
+def list_things(parsed: Question) -> tuple[str, ...]:
     """List one meaning of each thing that a question names, what is no thing after them."""
     named = [group[0] for group in parsed.groups]
     others = (*parsed.drugs, *parsed.constitutions, *parsed.ailments, *parsed.others)
     return tuple(dict.fromkeys((*named, *others)))[:_MOST_NAMED] if named or others else ()
 
 
-def tell_property(context: AnswerContext) -> Contribution:
+def write_properties(context: AnswerContext) -> Contribution:
     """Write the relations that a question names, of each thing; without any, what it is."""
     part, verbalizer = Contribution(), context.verbalizer
     known = context.facts.schema.properties
@@ -80,23 +80,23 @@ def tell_property(context: AnswerContext) -> Contribution:
     predicates = [NamedNode(VOCAB + name) for name in wanted]
     groups = context.parsed.groups[:_MOST_NAMED]
     things = [_of_relations(context, group, predicates) for group in groups]
-    things = things or list(things_of(context.parsed))[:1]
+    things = things or list(list_things(context.parsed))[:1]
     if not things:
         return part
     if context.parsed.frame.has_cue("names"):
         for thing in things:
-            _tell_names(context, thing, part)
+            _write_names(context, thing, part)
         return part
     if not predicates:
-        return tell_record(context, things)
+        return write_record(context, things)
     part.queries.append(describe_query(things, predicates))
     for thing in things:
-        tell_poisons(context, thing, part)
+        write_toxic(context, thing, part)
         profile = [p for p in PROFILE if p in predicates]
         rest = [p for p in predicates if p not in profile]
         text, facts = verbalizer.profile(thing, only=profile) if profile else ("", ())
         if text:
-            part.opening.add(closed(text, verbalizer.stop), *facts)
+            part.opening.add(finish(text, verbalizer.stop), *facts)
         lines = [line for p in rest for line in relation_lines(context, thing, p)]
         part.opening.lines += lines[:_MOST_LINES]
         if silent := not (text or lines):
@@ -105,7 +105,7 @@ def tell_property(context: AnswerContext) -> Contribution:
             part.opening.add(verbalizer.verbalize("p_none", x=verbalizer.name(thing), p=names))
             describe(context, thing, part)
         if silent or set(predicates) & {*_HARMS, *CAUTION, *_USES, SHIYI.hasEfficacy}:
-            tell_cautions(context, thing, part)
+            write_cautions(context, thing, part)
     distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
         part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
@@ -122,7 +122,7 @@ def _of_relations(
     return next(has, group[0]) if predicates else group[0]
 
 
-def tell_joins(context: AnswerContext) -> Contribution:
+def write_relations(context: AnswerContext) -> Contribution:
     """Write what is recorded between two of the things named; warnings are left to the check."""
     part, facts, schema = Contribution(), context.facts, context.facts.schema.properties
     ends = [(f.iri, *f.also) for f in context.parsed.frame.focus if f.iri][:_MOST_ENDS]
@@ -140,12 +140,12 @@ def tell_joins(context: AnswerContext) -> Contribution:
             values = {"x": context.verbalizer.name(fact.subject), "p": relation}
             name = context.verbalizer.name(fact.object)
             text = context.verbalizer.verbalize("p_of", o=name, **values)
-            part.opening.add(closed(text, context.verbalizer.stop), fact)
+            part.opening.add(finish(text, context.verbalizer.stop), fact)
             part.paths.append(fact.path(fact.subject))
     return part
 
 
-def tell_pairs(context: AnswerContext) -> Contribution:
+def write_related_pairs(context: AnswerContext) -> Contribution:
     """Write which things are joined by a relation that is asked for, where nothing is named."""
     part, verbalizer, facts = Contribution(), context.verbalizer, context.facts
     wanted = {VOCAB + name for name in context.parsed.frame.wanted.relations}
@@ -167,7 +167,7 @@ def tell_pairs(context: AnswerContext) -> Contribution:
     return part
 
 
-def _tell_names(context: AnswerContext, thing: str, part: Contribution) -> None:
+def _write_names(context: AnswerContext, thing: str, part: Contribution) -> None:
     """Write how a thing is called in both languages, and the organism that it comes from."""
     verbalizer, labels = context.verbalizer, context.facts.labels.get(thing, {})
     organisms = context.facts.of(thing, SHIYI.derivedFromOrganism)[:_MOST_NAMED]
@@ -178,7 +178,7 @@ def _tell_names(context: AnswerContext, thing: str, part: Contribution) -> None:
     part.opening.add(text, *organisms)
 
 
-def tell_same(context: AnswerContext) -> Contribution:
+def write_identity(context: AnswerContext) -> Contribution:
     """Write which of the names in a question stand for one thing here."""
     part, verbalizer = Contribution(), context.verbalizer
     words: dict[str, dict[str, None]] = {}
@@ -192,11 +192,11 @@ def tell_same(context: AnswerContext) -> Contribution:
     return part
 
 
-def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
+def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
     """Write in short what is recorded of some things: profile, uses, cautions."""
     part, verbalizer = Contribution(), context.verbalizer
     for thing in things:
-        tell_poisons(context, thing, part)
+        write_toxic(context, thing, part)
         describe(context, thing, part)
         several = len(things) > 1
         for predicate in _RECORDED:
@@ -204,7 +204,7 @@ def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
             named = several or not (part.opening.lines or section.lines)
             section.lines += list(relation_lines(context, thing, predicate, named=named))[:1]
         del part.section("h_facts").lines[5:]
-        tell_cautions(context, thing, part)
+        write_cautions(context, thing, part)
         _harms(context, thing, part)
     if not context.parsed.wants("compare"):
         distinguish(context, part)
@@ -216,30 +216,30 @@ def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
         lines = part.section("h_facts").lines or part.section("h_caution").lines
         if lines:
             first = lines.pop(0)
-            part.opening.lines.append(_ended(first, verbalizer.stop))
+            part.opening.lines.append(_end_line(first, verbalizer.stop))
         else:
             names = verbalizer.names(things)
             part.opening.add(verbalizer.verbalize("o_no_record", items=names))
     return part
 
 
-def tell_signs(context: AnswerContext) -> Contribution:
+def write_signs(context: AnswerContext) -> Contribution:
     """Write what is recorded of the signs and causes of each disease and pattern named."""
     part = Contribution()
     for ailment in context.parsed.ailments[:_MOST_NAMED]:
         for predicate in _DESCRIBING:
             part.opening.lines += list(relation_lines(context, ailment, predicate))[:1]
     if not part.opening.lines:
-        return tell_record(context, context.parsed.ailments[:_MOST_NAMED])
+        return write_record(context, context.parsed.ailments[:_MOST_NAMED])
     return part
 
 
-def _ended(line: Line, stop: str) -> Line:
+def _end_line(line: Line, stop: str) -> Line:
     *before, (last, facts) = line.pieces
-    return Line((*before, (closed(last, stop), facts)), 1)
+    return Line((*before, (finish(last, stop), facts)), 1)
 
 
-def tell_poisons(context: AnswerContext, thing: str, part: Contribution) -> None:
+def write_toxic(context: AnswerContext, thing: str, part: Contribution) -> None:
     """Write that a thing is toxic, and warn of it."""
     for poison in context.safety.poisons(thing):
         part.warn(context, poison, is_stated=True)
@@ -251,7 +251,7 @@ def describe(context: AnswerContext, thing: str, part: Contribution) -> None:
     for each in (thing, *context.facts.kin(thing)):
         text, facts = context.verbalizer.profile(each)
         if text:
-            part.opening.add(closed(text, context.verbalizer.stop), *facts)
+            part.opening.add(finish(text, context.verbalizer.stop), *facts)
             return
     for predicate in _TEXTS:
         for line in relation_lines(context, thing, predicate):
@@ -268,7 +268,7 @@ def relation_lines(
     known = facts.schema.properties.get(local_name(predicate.value))
     if known is not None and known.is_text:
         for fact in facts.texts(thing, predicate, verbalizer.language)[:1]:
-            text = closed(verbalizer.words(fact), verbalizer.stop)
+            text = finish(verbalizer.words(fact), verbalizer.stop)
             label = f"{verbalizer.name(thing)} · {name}" if named else name
             yield Line(((verbalizer.verbalize("p_text", label=label, text=text), (fact,)),), 1)
         return
@@ -290,7 +290,7 @@ def relation_lines(
         yield Line(((text, into),), 1)
 
 
-def tell_cautions(
+def write_cautions(
     context: AnswerContext, thing: str, part: Contribution, *, most: int = 4, first: bool = False
 ) -> None:
     """Write whom a thing does not suit, what it does not go with, and what is noted of its safety.
@@ -313,30 +313,30 @@ def tell_cautions(
             name = (verbalizer.verbalize("w_name", x=verbalizer.verbalize("l_has", **values)), ())
             section.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
     alone = first and not part.opening.lines  # the note is all that is recorded
-    tell_notes(context, thing, part, part.opening if alone else section)
+    write_safety_notes(context, thing, part, part.opening if alone else section)
 
 
-def tell_notes(
+def write_safety_notes(
     context: AnswerContext, thing: str, part: Contribution, section: Section | None = None
 ) -> None:
     """Write what is noted of the safety of a thing, unless it is written already."""
     verbalizer, written = context.verbalizer, set(_facts_of(part))
     for fact in context.facts.texts(thing, SHIYI.safetyNote, verbalizer.language)[:_MOST_NOTED]:
         if fact not in written:
-            text = closed(verbalizer.words(fact), verbalizer.stop)
+            text = finish(verbalizer.words(fact), verbalizer.stop)
             text = verbalizer.verbalize("p_text", label=verbalizer.name(thing), text=text)
             (section or part.section("h_caution")).add(text, fact)
 
 
-def tell_who_may_not(context: AnswerContext) -> Contribution:
+def write_unsuited(context: AnswerContext) -> Contribution:
     """Write whom the things named do not suit, and what they are not taken with."""
     part, verbalizer, general = Contribution(), context.verbalizer, False
     for thing in [x for group in context.parsed.groups for x in group[:2]][:_MOST_NAMED]:
         before = len(part.opening.lines)
-        tell_poisons(context, thing, part)
-        tell_cautions(context, thing, part, most=6, first=True)
+        write_toxic(context, thing, part)
+        write_cautions(context, thing, part, most=6, first=True)
         for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
-            tell_cautions(context, link.object, part, most=6, first=True)
+            write_cautions(context, link.object, part, most=6, first=True)
         _harms(context, thing, part)
         if len(part.opening.lines) == before and not _is_warned_of(context, thing):
             absent = [f.against for f in context.safety.conditional(thing)]
@@ -371,22 +371,22 @@ def _is_warned_of(context: AnswerContext, thing: str) -> bool:
     return any(context.safety.conditional(link.object) for link in parts)
 
 
-def tell_evidence(context: AnswerContext) -> Contribution:
+def write_evidence(context: AnswerContext) -> Contribution:
     """Write how the sources rate an effect, with what was studied; else that none is rated."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     sought = (*parsed.ailments, *parsed.aims)
     for group in parsed.groups[:_MOST_NAMED]:
         known = (*group, *(k for each in group for k in context.facts.kin(each)))
         thing, lines = group[0], list[Line]()
-        case = case_of(context, group)
+        case = assess_case(context, group)
         joined_by = aims(context, case)
         for aim in sought:
             lines += list(islice(_rating_lines(context, known, aim), 2))
         if joined_by and not lines:
-            by_effect(context, case, joined_by, part, beside=False)
+            write_symptoms(context, case, joined_by, part, beside=False)
         if not sought:
             rated = (f for each in known for f in context.facts.of(each, *RATED))
-            lines += [_rated_line(context, f, r) for f in rated if (r := _rating(context, f))][:5]
+            lines += [_rated_line(context, f, r) for f in rated if (r := _rate(context, f))][:5]
         if not (lines or joined_by):
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(sought)}
             part.opening.add(verbalizer.verbalize("e_none" if sought else "e_none_any", **values))
@@ -396,18 +396,18 @@ def tell_evidence(context: AnswerContext) -> Contribution:
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(silent)}
             part.opening.add(verbalizer.verbalize("v_none", **values))
         if not case.found:
-            tell_cautions(context, thing, part, most=2)
+            write_cautions(context, thing, part, most=2)
     return part
 
 
-def _rating(context: AnswerContext, fact: Fact) -> str:
+def _rate(context: AnswerContext, fact: Fact) -> str:
     return context.evidences.rating(fact.claim)
 
 
 def _rating_lines(context: AnswerContext, things: Iterable[str], aim: str) -> Iterator[Line]:
     """Yield what is rated of some things for an aim, else what is only recorded as a use."""
     things = tuple(things)
-    found = [each for thing in things for each in rated_effects(context, thing, aim)]
+    found = [each for thing in things for each in list_rated(context, thing, aim)]
     for fact, rating in found:
         yield _rated_line(context, fact, rating)
     if found:
@@ -431,18 +431,18 @@ def _rated_line(context: AnswerContext, fact: Fact, rating: str) -> Line:
     values = {"x": verbalizer.name(fact.subject), "y": verbalizer.name(fact.object)}
     result = rating_text(verbalizer.language, rating)
     text = verbalizer.verbalize("v_rating_only", rating=result, **values)
-    text = capital(verbalizer.tell_kind(text, [fact.claim]), verbalizer.language)
+    text = capital(verbalizer.add_kind(text, [fact.claim]), verbalizer.language)
     if note := verbalizer.note(fact):
-        text += verbalizer.space + capital(closed(note, verbalizer.stop), verbalizer.language)
+        text += verbalizer.space + capital(finish(note, verbalizer.stop), verbalizer.language)
     return Line(((text, (fact,)),), 1)
 
 
-def tell_how(context: AnswerContext) -> Contribution:
+def write_preparation(context: AnswerContext) -> Contribution:
     """Write how the things named are made and taken, with what a dish is made of."""
     part, verbalizer = Contribution(), context.verbalizer
     for group in context.parsed.groups[:_MOST_NAMED]:
         thing = group[0]
-        tell_poisons(context, thing, part)
+        write_toxic(context, thing, part)
         lines = [
             line
             for each in group[:2]
@@ -454,7 +454,7 @@ def tell_how(context: AnswerContext) -> Contribution:
         if not lines:
             text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
             part.opening.add(text)
-        tell_cautions(context, thing, part, most=2)
+        write_cautions(context, thing, part, most=2)
     return part
 
 
@@ -477,12 +477,12 @@ def _made_of(context: AnswerContext, thing: str, part: Contribution) -> None:
 _MOST_PARTS, _MOST_DISHES = 12, 4
 
 
-def tell_dose(context: AnswerContext) -> Contribution:
+def write_dose(context: AnswerContext) -> Contribution:
     """Write the amounts that sources state, or that none is recorded, first."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     stated = list[Line]()
     for group in parsed.groups[:_MOST_NAMED]:
-        tell_poisons(context, group[0], part)
+        write_toxic(context, group[0], part)
         for thing in group:
             stated += list(_amounts(context, thing))
     if not stated:
@@ -495,7 +495,7 @@ def tell_dose(context: AnswerContext) -> Contribution:
             part.warn(context, each, is_stated=True)
             part.section("h_compare").add(verbalizer.finding(each), *each.stated)
         if not found:
-            tell_cautions(context, group[0], part, first=not parsed.person.states)
+            write_cautions(context, group[0], part, first=not parsed.person.states)
     if parsed.groups and stated:
         part.section("h_doctor").add(verbalizer.verbalize("s_dose_ask"))
     return part
@@ -508,7 +508,7 @@ def _amounts(context: AnswerContext, thing: str) -> Iterator[Line]:
         for fact in context.facts.texts(thing, predicate, verbalizer.language):
             if _CUES["amount"].search(verbalizer.words(fact)):
                 label = verbalizer.name(thing)
-                text = closed(verbalizer.words(fact), verbalizer.stop)
+                text = finish(verbalizer.words(fact), verbalizer.stop)
                 yield Line(((verbalizer.verbalize("p_text", label=label, text=text), (fact,)),), 1)
     for fact in context.facts.of(thing, *RATED)[:_MOST_LISTED]:
         if dose := context.evidences.qualifier(fact.claim, "dose"):
@@ -516,7 +516,7 @@ def _amounts(context: AnswerContext, thing: str) -> Iterator[Line]:
             yield Line(((verbalizer.verbalize("d_studied", dose=dose, **values), (fact,)),), 1)
 
 
-def tell_why(context: AnswerContext) -> Contribution:
+def write_reasons(context: AnswerContext) -> Contribution:
     """Write what sources say of the relation between the things named, or of their effects."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     text = _reasons(context)
@@ -534,7 +534,7 @@ def tell_why(context: AnswerContext) -> Contribution:
         section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
         part.opening.lines[:0] = section.lines
     for group in parsed.groups[:2]:
-        tell_cautions(context, group[0], part, most=2)
+        write_cautions(context, group[0], part, most=2)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
 
@@ -571,9 +571,9 @@ def _reason_line(context: AnswerContext, fact: Fact) -> Line:
     text = verbalizer.verbalize("p_of", p=relation, **values)
     if not fact.positive:
         text = verbalizer.verbalize("t_denied", text=text)
-    text = closed(text, verbalizer.stop)
+    text = finish(text, verbalizer.stop)
     if note := verbalizer.note(fact):
-        text += verbalizer.space + capital(closed(note, verbalizer.stop), verbalizer.language)
+        text += verbalizer.space + capital(finish(note, verbalizer.stop), verbalizer.language)
     else:
         text += verbalizer.space + verbalizer.verbalize("w_no_reason")
     return Line(((text, (fact,)),), 1)

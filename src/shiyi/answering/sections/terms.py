@@ -13,9 +13,9 @@ from shiyi.answering.wording.draft import (
     Contribution,
     checks,
     question_texts,
-    red_flags,
+    write_red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, closed, verbalize
+from shiyi.answering.wording.verbalization import capital, finish, verbalize
 from shiyi.errors import UsageError
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
@@ -32,7 +32,7 @@ _CATALOGUE: Final = resource("status-mfh").value
 _QUESTIONNAIRE: Final = resource("rule-constitution").value  # with what its name goes on with
 
 
-def tell_meaning(context: AnswerContext) -> Contribution:
+def write_meaning(context: AnswerContext) -> Contribution:
     """Write what a term means: the text that defines it, else what a thing of its kind shows."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     named = [f.iri for f in parsed.frame.focus if f.iri and f.role != "other_person"]
@@ -43,11 +43,11 @@ def tell_meaning(context: AnswerContext) -> Contribution:
             body = verbalizer.verbalize("p_text", label=verbalizer.name(iri), text=text[2])
             part.opening.add(body, *defined[0].facts)
         elif context.facts.is_a(iri, *AILMENT, SHIYI.Constitution, SHIYI.Therapy, SHIYI.Efficacy):
-            _tell_term(context, iri, part)
+            _write_term(context, iri, part)
         elif context.facts.is_a(iri, *MATERIAL):
             describe(context, iri, part)
             if not part.opening.lines:
-                _tell_term(context, iri, part)
+                _write_term(context, iri, part)
         if len(part.opening.lines) >= _MOST_LINES:
             break
     if not part.opening.lines:
@@ -60,7 +60,7 @@ def tell_meaning(context: AnswerContext) -> Contribution:
     return part
 
 
-def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
+def _write_term(context: AnswerContext, iri: str, part: Contribution) -> None:
     """Write what kind of term it is, and what is recorded of its signs and causes."""
     verbalizer, facts = context.verbalizer, context.facts
     kind = verbalizer.class_name(facts.classes.get(iri, ""))
@@ -73,7 +73,7 @@ def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
     first = verbalizer.verbalize("n_kind", x=verbalizer.name(iri), kind=kind)
     if lines:
         text, found = lines[0].pieces[0]
-        first += verbalizer.space + capital(closed(text, verbalizer.stop), verbalizer.language)
+        first += verbalizer.space + capital(finish(text, verbalizer.stop), verbalizer.language)
         part.opening.add(first, *found)
     elif shown:
         text = verbalizer.verbalize("n_sign_of", items=verbalizer.names(f.subject for f in shown))
@@ -81,10 +81,10 @@ def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
     else:
         part.opening.add(first + verbalizer.space + verbalizer.verbalize("n_no_text"))
     part.section("h_facts").lines += lines[1:_MOST_LINES]
-    red_flags(context, [iri], part)
+    write_red_flags(context, [iri], part)
 
 
-def tell_rules(context: AnswerContext) -> Contribution:
+def write_law(context: AnswerContext) -> Contribution:
     """Write the legal status of the things named, and the rules that a question is about."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     rules = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
@@ -142,7 +142,7 @@ def _texts_of(context: AnswerContext, iri: str, language: str) -> tuple[Fact, ..
     return context.facts.texts(iri, SHIYI.ruleText, language)
 
 
-def tell_constitution(context: AnswerContext) -> Contribution:
+def write_constitution(context: AnswerContext) -> Contribution:
     """Write how a constitution is determined, and the candidates the signs point to."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     ranked = _candidates(context)
@@ -172,7 +172,7 @@ def tell_constitution(context: AnswerContext) -> Contribution:
         part.section("h_rules").add(text + verbalizer.sources([fact]), fact)
     states = [state for state, _ in ranked[:2]]
     checks(context, parsed.ailments or states, part)
-    red_flags(context, parsed.ailments, part)
+    write_red_flags(context, parsed.ailments, part)
     question_texts(context, parsed.ailments, part)
     return part
 
@@ -195,11 +195,11 @@ def _candidates(context: AnswerContext) -> list[tuple[str, list[Fact]]]:
     return sorted(met.items(), key=place)
 
 
-def tell_doctor(context: AnswerContext) -> Contribution:
+def write_referral(context: AnswerContext) -> Contribution:
     """Write only what a doctor should look into."""
     part = Contribution()
     checks(context, (*context.parsed.emergencies, *context.parsed.ailments), part)
-    red_flags(context, context.parsed.ailments, part)
+    write_red_flags(context, context.parsed.ailments, part)
     return part
 
 
@@ -226,7 +226,7 @@ def emergency_numbers(language: str, country: str) -> dict[str, str]:
     return {name: mark.join(texts) for name, texts in found.items()}
 
 
-def tell_alarms(context: AnswerContext, part: Contribution, country: str) -> None:
+def write_alarms(context: AnswerContext, part: Contribution, country: str) -> None:
     """Warn of an emergency and of self-harm, with the numbers to call."""
     parsed, verbalizer = context.parsed, context.verbalizer
     numbers = emergency_numbers(verbalizer.language, country)
@@ -251,9 +251,9 @@ def tell_alarms(context: AnswerContext, part: Contribution, country: str) -> Non
 _FEVER: Final = resource("symptom-fever").value
 
 
-def tell_child_to_doctor(context: AnswerContext) -> Contribution:
+def refer(context: AnswerContext) -> Contribution:
     """Send a feverish child and any infant to a doctor; no food or herb is listed for them."""
-    part = tell_doctor(context)
+    part = write_referral(context)
     ailments = context.parsed.ailments
     losing = context.parsed.is_feverish_child()
     key = "s_child_fever" if _FEVER in ailments else "s_infant_water" if losing else "s_infant"
@@ -270,7 +270,7 @@ def child_first(parsed: Question) -> str:
     return "v_child_fever" if _FEVER in parsed.ailments else "v_infant_water"
 
 
-def tell_patterns(context: AnswerContext) -> Contribution:
+def write_patterns(context: AnswerContext) -> Contribution:
     """Write which patterns the signs may belong to, as possibilities only."""
     part, verbalizer = Contribution(), context.verbalizer
     part.opening.add(verbalizer.verbalize("s_diagnosis"))
@@ -286,6 +286,6 @@ def tell_patterns(context: AnswerContext) -> Contribution:
         )
         part.section("h_facts").add(text, *(f for p in found for f in p.signs))
     checks(context, context.parsed.ailments, part)
-    red_flags(context, context.parsed.ailments, part)
+    write_red_flags(context, context.parsed.ailments, part)
     question_texts(context, context.parsed.ailments, part)
     return part

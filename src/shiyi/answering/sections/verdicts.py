@@ -24,14 +24,14 @@ from shiyi.answering.understanding.patient import Person
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import (
     AnswerContext,
-    Composed,
+    ComposedAnswer,
     Contribution,
     Line,
     Piece,
     join_pieces,
-    ranked,
+    sort_gravest,
 )
-from shiyi.answering.wording.verbalization import capital, closed, join_names, rating_text
+from shiyi.answering.wording.verbalization import capital, finish, join_names, rating_text
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
@@ -54,7 +54,7 @@ class Case:
         return tuple(m for m in self.materials if m not in self.kin)
 
     @property
-    def barred(self) -> bool:
+    def is_barred(self) -> bool:
         """Return whether it is not to be taken, which says enough."""
         return any(f.severity == "contraindicated" for f in self.found)
 
@@ -63,7 +63,7 @@ class Case:
         return tuple(f for f in self.found if f.against == target)
 
 
-def case_of(context: AnswerContext, group: tuple[str, ...]) -> Case:
+def assess_case(context: AnswerContext, group: tuple[str, ...]) -> Case:
     """Check a material, or the few a word may mean, against all that is named beside it."""
     parsed = context.parsed
     place = parsed.groups.index(group)
@@ -100,14 +100,14 @@ _STAGES: Final = frozenset(resource(f"population-{name}").value for name in _OF_
 
 
 @dataclass(frozen=True, slots=True)
-class _Kin:
+class _Relatives:
     """What is recorded of the herb for a supplement of one organism, or the other way round."""
 
     materials: tuple[str, ...]
     found: tuple[Finding, ...]
     instead: Mapping[str, str]  # the relative that a thing beside was checked as
 
-    def besides(self, context: AnswerContext, found: Sequence[Finding]) -> "_Kin":
+    def besides(self, context: AnswerContext, found: Sequence[Finding]) -> "_Relatives":
         """Keep what is not ``found`` of the thing itself, or is rated graver than that.
 
         So the herb and what is sold of it, which two languages name by one word, are judged alike.
@@ -122,7 +122,7 @@ class _Kin:
             if f.against not in known or _gravity(context, f) < known[f.against]
         )
         materials = {f.material for f in found}
-        return _Kin(tuple(m for m in self.materials if m in materials), found, self.instead)
+        return _Relatives(tuple(m for m in self.materials if m in materials), found, self.instead)
 
 
 def _gravity(context: AnswerContext, found: Finding) -> int:
@@ -133,7 +133,7 @@ def _gravity(context: AnswerContext, found: Finding) -> int:
 
 def _of_kin(
     context: AnswerContext, group: tuple[str, ...], beside: list[str], later: list[str]
-) -> _Kin:
+) -> _Relatives:
     """Check the relatives of a material, then the material against those of what comes later."""
     person, named = context.parsed.person, context.parsed.materials
     found: dict[str, tuple[Finding, ...]] = {}
@@ -141,10 +141,10 @@ def _of_kin(
         if reasons := context.safety.check(each, person, beside):
             found[each] = reasons
     if found:
-        return _Kin(tuple(found), tuple(f for each in found.values() for f in each), {})
+        return _Relatives(tuple(found), tuple(f for each in found.values() for f in each), {})
     near = {o: other for other in later for o in context.facts.kin(other) if o not in named}
     clashes = [f for m in group for f in context.safety.check(m, Person(), near)]
-    return _Kin((), tuple(clashes), {near[f.against]: f.against for f in clashes})
+    return _Relatives((), tuple(clashes), {near[f.against]: f.against for f in clashes})
 
 
 _MOST_COMPARED, _MOST_CONFUSED = 12, 2
@@ -164,9 +164,7 @@ def benefits(context: AnswerContext, material: str, target: str) -> tuple[Fact, 
     )
 
 
-def rated_effects(
-    context: AnswerContext, material: str, ailment: str
-) -> tuple[tuple[Fact, str], ...]:
+def list_rated(context: AnswerContext, material: str, ailment: str) -> tuple[tuple[Fact, str], ...]:
     """List what is rated of a material for an ailment, ineffective too, each with its rating."""
     return tuple(
         (fact, rating)
@@ -175,33 +173,33 @@ def rated_effects(
     )
 
 
-def tell_ratings(context: AnswerContext, part: Contribution) -> None:
+def write_ratings(context: AnswerContext, part: Contribution) -> None:
     """State the rating of each named effect that no line states yet."""
     verbalizer, end = context.verbalizer, context.verbalizer.stop
     lines = [line for section in (part.opening, *part.sections) for line in section.lines]
     pairs = ((m, a) for m in context.parsed.materials for a in context.parsed.ailments)
     for material, ailment in islice(pairs, _MOST_PAIRS):
-        for fact, rating in rated_effects(context, material, ailment)[:1]:
+        for fact, rating in list_rated(context, material, ailment)[:1]:
             result = rating_text(verbalizer.language, rating)
             if any(fact in line.facts and result in line.text for line in lines):
                 continue
             values = {"x": verbalizer.name(material), "y": verbalizer.name(ailment)}
             text = verbalizer.verbalize("v_rating_only", rating=result, **values)
-            message = capital(verbalizer.tell_kind(text, [fact.claim]), verbalizer.language)
+            message = capital(verbalizer.add_kind(text, [fact.claim]), verbalizer.language)
             if note := verbalizer.note(fact):
                 space = "" if verbalizer.language == "zh" else " "
-                message += space + capital(closed(note, end), verbalizer.language)
+                message += space + capital(finish(note, end), verbalizer.language)
             part.opening.add(message, fact)
 
 
-def called(context: AnswerContext, materials: Iterable[str]) -> str:
+def name_of(context: AnswerContext, materials: Iterable[str]) -> str:
     """Name the materials that one name may mean, without groups above another of them."""
     every = list(materials)
     groups = {above for each in every for above in context.facts.above(each)[1:]}
     return context.verbalizer.names([each for each in every if each not in groups] or every)
 
 
-def used(
+def write_use(
     context: AnswerContext, good: tuple[Fact, ...], target: str, part: Contribution, beside: bool
 ) -> None:
     """State that a use is recorded; ``beside`` a warning it is no headline."""
@@ -220,7 +218,7 @@ def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
     There is none where a use of the thing or a harm is recorded, or the thing is not to be taken.
     """
     found: dict[str, list[Fact]] = {}
-    if case.barred or context.parsed.is_feverish_child():
+    if case.is_barred or context.parsed.is_feverish_child():
         return found
     for target in case.targets:
         near = context.facts.above(target)
@@ -237,7 +235,7 @@ def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
     return found
 
 
-def by_effect(
+def write_symptoms(
     context: AnswerContext,
     case: Case,
     aimed: Mapping[str, list[Fact]],
@@ -284,7 +282,7 @@ def patterns_behind(
                 f for m in materials for f in context.safety.against_states(m, [link.object])
             ]
             if fits and not against:
-                values = {"x": called(context, materials), "y": verbalizer.the(disease)}
+                values = {"x": name_of(context, materials), "y": verbalizer.the(disease)}
                 sentence = verbalizer.verbalize(
                     "v_via", state=verbalizer.the(link.object), **values
                 )
@@ -292,7 +290,7 @@ def patterns_behind(
                 break
 
 
-def should_it_apply(context: AnswerContext, material: str, part: Contribution) -> None:
+def write_others(context: AnswerContext, material: str, part: Contribution) -> None:
     """Write the cautions for others in one line, where there are none for the asker."""
     if pieces := caution_pieces(context, context.safety.conditional(material), 3):
         name: Piece = (
@@ -314,18 +312,18 @@ def distinguish(context: AnswerContext, part: Contribution) -> None:
                     "x": context.verbalizer.name(fact.subject),
                     "y": context.verbalizer.name(fact.object),
                 }
-                text = _noted(context, context.verbalizer.verbalize("f_confused", **names), fact)
+                text = _annotate(context, context.verbalizer.verbalize("f_confused", **names), fact)
                 found.append(Line(((text, (fact,)),), 1))
     place.lines[:0] = found[:_MOST_CONFUSED]
 
 
-def _noted(context: AnswerContext, text: str, fact: Fact) -> str:
+def _annotate(context: AnswerContext, text: str, fact: Fact) -> str:
     note = context.verbalizer.note(fact)
     if not note:
         return text
     space = "" if context.verbalizer.language == "zh" else " "
     return (
-        text + space + capital(closed(note, context.verbalizer.stop), context.verbalizer.language)
+        text + space + capital(finish(note, context.verbalizer.stop), context.verbalizer.language)
     )
 
 
@@ -348,7 +346,7 @@ def verdicts(context: AnswerContext, every: Iterable[Finding], part: Contributio
         _verdict_on(context, [f for f in every if f.material in materials], part)
 
 
-def _named(context: AnswerContext, found: Iterable[Finding]) -> str:
+def _name_things(context: AnswerContext, found: Iterable[Finding]) -> str:
     """Name the things, or the only kind of one that is recorded: vitamin D (cod liver oil)."""
     verbalizer, kinds = context.verbalizer, dict[str, set[str]]()
     for each in found:
@@ -366,9 +364,9 @@ def _named(context: AnswerContext, found: Iterable[Finding]) -> str:
 def _verdict_on(context: AnswerContext, asked: Iterable[Finding], part: Contribution) -> None:
     mark = "；" if context.verbalizer.language == "zh" else "; "
     asked = list(asked)
-    pieces: list[Piece] = [(_named(context, asked), ())]
+    pieces: list[Piece] = [(_name_things(context, asked), ())]
     for key in _VERDICTS:
-        found = [f for f in asked if verdict_of(f) == key]
+        found = [f for f in asked if verdict_key(f) == key]
         if found:
             facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
             values = {
@@ -381,7 +379,7 @@ def _verdict_on(context: AnswerContext, asked: Iterable[Finding], part: Contribu
     part.opening.item(*pieces)
 
 
-def verdict_of(found: Finding) -> str:
+def verdict_key(found: Finding) -> str:
     """Return the key of the phrase that says how grave a finding is."""
     if found.facts and found.fact.predicate in ADVERSE:
         return "v_adverse"
@@ -415,7 +413,7 @@ def _grade(context: AnswerContext, found: Iterable[Finding]) -> str:
 
 
 def conclude(
-    parsed: Question, part: Contribution, composed: Composed, evidences: Evidences
+    parsed: Question, part: Contribution, composed: ComposedAnswer, evidences: Evidences
 ) -> Verdict:
     """Return the verdict of an answer; its text is a sentence of the answer.
 
@@ -423,7 +421,7 @@ def conclude(
     be considered where a use is recorded, and else nothing is on record.
     """
     first = composed.sentences[0].text if composed.sentences else ""
-    warnings = ranked(part.warnings)
+    warnings = sort_gravest(part.warnings)
     if warnings and warnings[0].severity == "emergency":
         return Verdict("emergency", warnings[0].text, "emergency")
     if parsed.wants("stop_medicine"):
@@ -439,14 +437,17 @@ def conclude(
         if {part.facts[c].predicate for c in w.claims if c in part.facts} & {*TOXIC}
     ]
     if toxic and parsed.wants("may", "how", "dose", "record") and not met:
-        return _of_taking(toxic, part, composed, evidences)
+        return _verdict_on_taking(toxic, part, composed, evidences)
     if parsed.groups and ((met and warnings) or (parsed.wants("may") and (met or not warnings))):
-        return _of_taking(warnings, part, composed, evidences)
+        return _verdict_on_taking(warnings, part, composed, evidences)
     return Verdict("record" if composed.citations else "not_on_record", first)
 
 
-def _of_taking(
-    warnings: Sequence[SafetyWarning], part: Contribution, composed: Composed, evidences: Evidences
+def _verdict_on_taking(
+    warnings: Sequence[SafetyWarning],
+    part: Contribution,
+    composed: ComposedAnswer,
+    evidences: Evidences,
 ) -> Verdict:
     first = composed.sentences[0].text if composed.sentences else ""
     if not warnings:

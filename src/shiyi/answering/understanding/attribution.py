@@ -61,11 +61,11 @@ def resolve_time(
     A disease somebody had stays; so does what was lately: safety is judged for the present.
     """
     return tuple(
-        _timed(m, text, facts) if m.iri in _PASSING and not m.negated else m for m in mentions
+        _set_time(m, text, facts) if m.iri in _PASSING and not m.negated else m for m in mentions
     )
 
 
-def _timed(mention: Mention, whole: QuestionText, facts: Facts) -> Mention:
+def _set_time(mention: Mention, whole: QuestionText, facts: Facts) -> Mention:
     start, end = whole.clause_at(mention.start)
     text = whole.aligned
     before, after = text[start : mention.start], text[mention.end : end]
@@ -97,7 +97,7 @@ def _timed(mention: Mention, whole: QuestionText, facts: Facts) -> Mention:
     return mention
 
 
-def of_others(
+def list_conditions_of_others(
     mentions: Iterable[Mention],
     question: QuestionText,
     facts: Facts,
@@ -193,10 +193,10 @@ def allergens(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Ment
         )
         and not _is_denied(text, m)
     ]
-    return _listed(text, every, first)
+    return _extend(text, every, first)
 
 
-def foods_not_eaten(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+def find_not_eaten(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     """List the mentions of what the words say is not eaten, where this is stated and not asked."""
     text, every = question.aligned, list(mentions)
     first = [
@@ -206,7 +206,7 @@ def foods_not_eaten(question: QuestionText, mentions: Iterable[Mention]) -> tupl
         and not _CUES["asked-beside"].match(text[m.end :])
         and _is_own(text, m)
     ]
-    return _listed(text, every, first)
+    return _extend(text, every, first)
 
 
 def _clause_before(text: str, mention: Mention) -> str:
@@ -231,14 +231,14 @@ def _is_denied(text: str, mention: Mention) -> bool:
     return bool(denied) and not _CUES["asked-mark"].search(after)
 
 
-def _listed(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tuple[Mention, ...]:
+def _extend(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tuple[Mention, ...]:
     """Add what stands in one list with the first: "nuts, dairy and eggs"."""
     found = list(first)
     for here in list(found):
         chain, rest = [here], [m for m in every if m not in found]
         for step in (1, -1):
             end = here
-            while nxt := next((m for m in rest if _joined(text, end, m, step)), None):
+            while nxt := next((m for m in rest if _are_joined(text, end, m, step)), None):
                 rest.remove(nxt)
                 chain.append(nxt)
                 end = nxt
@@ -246,7 +246,7 @@ def _listed(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tu
     return tuple(sorted(found, key=lambda m: m.start))
 
 
-def _joined(text: str, one: Mention, other: Mention, step: int) -> bool:
+def _are_joined(text: str, one: Mention, other: Mention, step: int) -> bool:
     before, after = (one, other) if step > 0 else (other, one)
     if before.end > after.start:
         return False

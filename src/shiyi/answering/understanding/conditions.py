@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
-from shiyi.answering.understanding.frame import Condition, Focus, Frame, Operator, Wanted
+from shiyi.answering.understanding.frame import Condition, Focus, Frame, Operator, WantedKinds
 from shiyi.linking.normalization import QuestionText, fold
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID
@@ -40,17 +40,17 @@ def _patterns() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
     return tuple(found)
 
 
-def conditions_in(text: QuestionText, frame: Frame, facts: Facts) -> tuple[Condition, ...]:
+def find_conditions(text: QuestionText, frame: Frame, facts: Facts) -> tuple[Condition, ...]:
     """Return the conditions that a question sets for the things of a list."""
     exchanged = frame.has_cue("what-about-zh", "what-about-en")
     values = list(_values(text, frame))
-    found = (*_united(text, values), *_years(text))
+    found = (*_unite_values(text, values), *_years(text))
     if not frame.has_cue("narrows"):
         asked = frame.ask in _LISTING or frame.probability("list") >= _LEAST
         if not (asked or exchanged or _is_list_of(text, frame, found)):
             return ()
     spans = [span for span, _ in values]
-    beside = _beside(text, frame, facts, [f for f in frame.focus if not _is_value(f, spans)])
+    beside = _find_required(text, frame, facts, [f for f in frame.focus if not _is_value(f, spans)])
     return tuple(dict.fromkeys((*found, *beside)))
 
 
@@ -61,7 +61,7 @@ def is_list(text: QuestionText, frame: Frame) -> bool:
 
 def _is_list_of(text: QuestionText, frame: Frame, conditions: Sequence[Condition]) -> bool:
     typed = [c for c in conditions if is_typed(c)]
-    focus = beside_values(text, frame) if len(typed) > 1 else frame.focus
+    focus = find_beside(text, frame) if len(typed) > 1 else frame.focus
     values = [f.iri for f in focus if f.role in _NAMED and f.iri]
     things = any("/status-" not in iri for iri in values)
     if things or len(typed) < len(conditions):
@@ -87,7 +87,7 @@ OF: Final = "of-"  # begins the name of a kind: by part used, group of foods, li
 _EITHER: Final = frozenset({"hasNature", "hasToxicity", "regulatoryStatus"})  # has one value
 
 
-def _united(
+def _unite_values(
     text: QuestionText, values: Sequence[tuple[tuple[int, int], Condition]]
 ) -> Iterator[Condition]:
     """Yield conditions; values of a property are any of them where it has one, or with "or".
@@ -112,7 +112,7 @@ def _listed_clauses(text: QuestionText) -> list[tuple[int, int]]:
     return [(a, b) for a, b in text.clauses if listed.search(text.aligned[a:b])]
 
 
-def beside_values(text: QuestionText, frame: Frame) -> tuple[Focus, ...]:
+def find_beside(text: QuestionText, frame: Frame) -> tuple[Focus, ...]:
     """Return what a question names beside the values of its conditions."""
     spans = [span for span, _ in _values(text, frame)]
     return tuple(f for f in frame.focus if not _is_value(f, spans))
@@ -138,7 +138,7 @@ def _is_value(focus: Focus, spans: Iterable[tuple[int, int]]) -> bool:
 _LEAST: Final = 0.2  # probability of a list for which conditions are read
 
 
-def classes_in(text: QuestionText) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def find_classes(text: QuestionText) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the classes and the ways of preparing that words ask for, the first of them."""
     hits = [
         (hit.start(), values)
@@ -164,7 +164,7 @@ def _values(text: QuestionText, frame: Frame) -> Iterator[tuple[tuple[int, int],
             if within or any(s <= hit.start() and hit.end() <= e for s, e in taken):
                 continue
             taken.append(hit.span())
-            operator: Operator = "is_not" if _denied(text, hit.start()) else "is"
+            operator: Operator = "is_not" if _is_denied(text, hit.start()) else "is"
             iris = [v if name == RATING else ID + v for v in values]
             known = "hasFoodGroup" if name == "group" else name
             yield hit.span(), Condition(known, operator, "|".join(iris))
@@ -180,7 +180,7 @@ def _within(hit: re.Match[str], spans: list[tuple[int, int]]) -> bool:
     return any(s < hit.end() and hit.start() < e for s, e in spans)
 
 
-def _denied(text: QuestionText, place: int) -> bool:
+def _is_denied(text: QuestionText, place: int) -> bool:
     start, _ = text.clause_at(place)
     return cues("conditions")["not"].search(text.aligned[start:place]) is not None
 
@@ -201,7 +201,7 @@ def _years(text: QuestionText) -> Iterator[Condition]:
         yield Condition(YEAR, "more", "")  # the last batch
 
 
-def _beside(
+def _find_required(
     text: QuestionText, frame: Frame, facts: Facts, named: Iterable[Focus]
 ) -> Iterator[Condition]:
     """Yield what things must have to do with what is named: a state, a medicine, a part."""
@@ -215,7 +215,7 @@ def _beside(
             operator: Operator = "is_not" if focus.assertion == "denied" else "is"
             values = _nutrients(focus, facts) if name == "hasNutrient" else ()
             if name == BENEFIT and frame.has_cue("rich-in") and facts.is_a(focus.iri, *AILMENT):
-                values = _lacking(focus, facts)  # foods with zinc for who lacks zinc
+                values = _deficient_nutrients(focus, facts)  # foods with zinc for who lacks zinc
                 name = "hasNutrient" if values else name
             yield Condition(name, operator, "|".join(values or (focus.iri, *focus.also)))
     for state in frame.patient.states:
@@ -269,7 +269,7 @@ def _nutrients(focus: Focus, facts: Facts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(i for i in meant if facts.is_a(i, SHIYI.ChemicalEntity)))
 
 
-def _lacking(focus: Focus, facts: Facts) -> tuple[str, ...]:
+def _deficient_nutrients(focus: Focus, facts: Facts) -> tuple[str, ...]:
     """Return the nutrients that the words for a deficiency name."""
     words = f" {fold(focus.text)} "
     return tuple(
@@ -284,14 +284,14 @@ def _is_named(label: str, words: str) -> bool:
     return (f" {label} " if label.isascii() else label) in words
 
 
-def with_classes(wanted: Wanted, text: QuestionText) -> Wanted:
+def add_classes(wanted: WantedKinds, text: QuestionText) -> WantedKinds:
     """Return what is wanted with the classes and ways of preparing that the words name."""
-    classes, methods = classes_in(text)
+    classes, methods = find_classes(text)
     forms = tuple(dict.fromkeys((*wanted.form, *(ID + m for m in methods))))
     return replace(wanted, classes=classes or wanted.classes, form=forms)
 
 
-def asked_predicates(question: str) -> frozenset[str]:
+def find_predicates(question: str) -> frozenset[str]:
     """Return the relations a question names, by everyday words or as the vocabulary does.
 
     >>> sorted(asked_predicates("What is the active constituent of honeysuckle?"))
@@ -304,10 +304,10 @@ def asked_predicates(question: str) -> frozenset[str]:
         if cue.search(low)
         for name in names.split()
     }
-    return frozenset(everyday | {name for name, _, _ in named_in(question)})
+    return frozenset(everyday | {name for name, _, _ in find_relations(question)})
 
 
-def named_in(question: str) -> tuple[tuple[str, int, int], ...]:
+def find_relations(question: str) -> tuple[tuple[str, int, int], ...]:
     """List relations with the spans of the names that the vocabulary gives them."""
     return tuple(
         (name, found.start(), found.end())
@@ -316,9 +316,9 @@ def named_in(question: str) -> tuple[tuple[str, int, int], ...]:
     )
 
 
-def outside_names(mentions: Iterable[Mention], question: str) -> tuple[Mention, ...]:
+def drop_names(mentions: Iterable[Mention], question: str) -> tuple[Mention, ...]:
     """Leave out mentions that are but a piece of a relation's name."""
-    spans = [(start, end) for _, start, end in named_in(question)]
+    spans = [(start, end) for _, start, end in find_relations(question)]
     return tuple(
         m
         for m in mentions
@@ -329,7 +329,7 @@ def outside_names(mentions: Iterable[Mention], question: str) -> tuple[Mention, 
     )
 
 
-def asked_kinds(stem: str) -> frozenset[str]:
+def find_kinds(stem: str) -> frozenset[str]:
     """Return the kinds of concept that the words of a question name."""
     low = stem.lower()
     return frozenset(
@@ -337,7 +337,7 @@ def asked_kinds(stem: str) -> frozenset[str]:
     )
 
 
-def odd_one_out(stem: str) -> bool:
+def is_negated(stem: str) -> bool:
     """Return whether the option is wanted that does *not* fit.
 
     >>> odd_one_out("Which is not warming?"), odd_one_out("Which is warming?")

@@ -87,7 +87,7 @@ def differentiate(
         return Differential(
             patterns, leaning, tuple(stated[1:]) if [leaning] == list(stated[:1]) else ()
         )
-    return Differential(patterns, _leaning(facts, signs, patterns))
+    return Differential(patterns, _lean_of_patterns(facts, signs, patterns))
 
 
 def nature_of(facts: Facts, iri: str) -> tuple[str, tuple[Fact, ...]]:
@@ -128,7 +128,7 @@ def _pattern(facts: Facts, iri: str, signs: tuple[Fact, ...]) -> Pattern:
     return Pattern(iri, signs, nature, because)
 
 
-def _leaning(facts: Facts, signs: list[str], patterns: tuple[Pattern, ...]) -> str:
+def _lean_of_patterns(facts: Facts, signs: list[str], patterns: tuple[Pattern, ...]) -> str:
     if len(signs) < _ENOUGH:
         return ""
     votes = [_vote(facts, fact_origins) for fact_origins in _origins(facts, signs)]

@@ -9,13 +9,13 @@ from shiyi.answering.understanding.conditions import BENEFIT, HARM
 from shiyi.answering.understanding.frame import (
     REPEATED,
     SHORT,
-    Ask,
     AskType,
     Condition,
     Focus,
     Frame,
+    Intent,
     Patient,
-    Wanted,
+    WantedKinds,
     Who,
 )
 from shiyi.answering.understanding.patient import STAGES
@@ -67,15 +67,15 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     frame = _left_out(_without_noise(frame, before), before, facts)
     added = frame.has_cue("adds") and any(f.role in _THINGS for f in frame.focus)
     if added or (frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame)):
-        whole = replace(_exchanged(frame, before, asked, facts, same=same), root="")
+        whole = replace(_exchange(frame, before, asked, facts, same=same), root="")
     elif is_statement(frame):
-        body = replace(before, text=frame.text, language=frame.language, asks=(Ask(asked, 1.0),))
+        body = replace(before, text=frame.text, language=frame.language, asks=(Intent(asked, 1.0),))
         whole = _with_statement(frame, body, same=same)
         if asked != "list":
             return whole
     else:
-        whole = _carried(frame, before, asked, offers, facts, same=same)
-    if not (same and _adds_nothing(frame, whole, before)):
+        whole = _carry_over(frame, before, asked, offers, facts, same=same)
+    if not (same and _is_repetition(frame, whole, before)):
         return whole
     return replace(whole, wanted=replace(whole.wanted, cues=(*whole.wanted.cues, _POINT)))
 
@@ -90,7 +90,7 @@ def _of_whole_turn(
     if frame.alarm or frame.signs or stands or (frame.has_cue("complains") and not named):
         return frame
     if frame.is_repeated:
-        return _repeated(frame, before, offers, facts)
+        return _repeat_frame(frame, before, offers, facts)
     if (narrowed := _narrowed_list(frame, before, asked)) is not None:
         return narrowed
     urgent = before.signs or "emergency" in (before.alarm, before.ask)
@@ -100,7 +100,7 @@ def _of_whole_turn(
         return replace(before, text=frame.text, language=frame.language)
     if frame.has_cue("reversed") and asked in _REVERSED:
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.iri))
-        return replace(_exchanged(frame, before, _REVERSED[asked], facts, same=True), root="")
+        return replace(_exchange(frame, before, _REVERSED[asked], facts, same=True), root="")
     return None
 
 
@@ -109,7 +109,7 @@ def _stood_down(frame: Frame, before: Frame, facts: Facts) -> Frame:
     body = replace(before, text=frame.text, language=frame.language, alarm="", signs=(), danger=0.0)
     focus = (f for f in before.focus if not facts.is_a(f.iri, SHIYI.EmergencySign))
     asked = tuple(replace(f, role="asked_about") if f.role in _THINGS else f for f in focus)
-    return replace(body, focus=asked, slots=(), second=()).asking("property")
+    return replace(body, focus=asked, slots=(), second=()).with_ask("property")
 
 
 def _left_out(frame: Frame, before: Frame, facts: Facts) -> Frame:
@@ -140,7 +140,7 @@ def _without_noise(frame: Frame, before: Frame) -> Frame:
     return replace(frame, focus=tuple(focus))
 
 
-def _adds_nothing(frame: Frame, whole: Frame, before: Frame) -> bool:
+def _is_repetition(frame: Frame, whole: Frame, before: Frame) -> bool:
     """Return whether a follow-up asks the same of the same things, of the same person.
 
     What its own words ask for is then no part of the record, and the answer says so.
@@ -168,15 +168,15 @@ def _narrowed_list(frame: Frame, before: Frame, asked: AskType) -> Frame | None:
         return None
     conditions = tuple(dict.fromkeys((*before.conditions, *found, *suits)))
     unread = tuple(f for f in frame.focus if not f.iri)
-    body = replace(before, text=frame.text, language=frame.language, asks=(Ask("list", 1.0),))
+    body = replace(before, text=frame.text, language=frame.language, asks=(Intent("list", 1.0),))
     return replace(body, conditions=conditions, focus=(*before.focus, *unread), second=())
 
 
-def _repeated(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:
+def _repeat_frame(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:
     again = replace(before, text=frame.text, language=frame.language)
     if frame.has_cue("source") and not frame.has_cue("shorter", "in-english", "in-chinese"):
-        things = before.of_role(*_THINGS) or _offered(frame, offers[:_MOST], facts)
-        return replace(again, focus=_merged(again.focus, things)).asking("evidence")
+        things = before.of_role(*_THINGS) or _find_offered(frame, offers[:_MOST], facts)
+        return replace(again, focus=_merge_focuses(again.focus, things)).with_ask("evidence")
     return again
 
 
@@ -196,7 +196,7 @@ def _names_person(frame: Frame) -> bool:
 
 def _is_same_person(frame: Frame, before: Frame) -> bool:
     """Return whether two turns are about one person; a pronoun takes whom the first named."""
-    old, new = before.patient.who, _who(frame)
+    old, new = before.patient.who, _pronoun_person(frame)
     if old in _ASKER and before.patient.age is not None and before.patient.age < _GROWN:
         old = "child"
     kin, named = (set(_KIN.findall(fold(text))) for text in (before.text, frame.text))
@@ -216,7 +216,7 @@ def _is_same_person(frame: Frame, before: Frame) -> bool:
     )
 
 
-def _who(frame: Frame) -> Who:
+def _pronoun_person(frame: Frame) -> Who:
     """Return whom a turn is about, where a pronoun may say so alone: 她能吃山药吗."""
     pronoun = frame.has_cue("them") and not _KIN.search(fold(frame.text))
     return "other" if pronoun else frame.patient.who
@@ -224,7 +224,7 @@ def _who(frame: Frame) -> Who:
 
 def _is_again_another(frame: Frame, before: Frame) -> bool:
     """Return whether a turn goes back to somebody else than the asker, of whom before was."""
-    return before.patient.who in _ASKER and _who(frame) not in _ASKER
+    return before.patient.who in _ASKER and _pronoun_person(frame) not in _ASKER
 
 
 def _patient(frame: Frame, before: Frame, *, same: bool) -> Patient:
@@ -239,9 +239,9 @@ def _patient(frame: Frame, before: Frame, *, same: bool) -> Patient:
     return Patient(old.who if known else new.who, age, new.sex or old.sex, tuple(states.values()))
 
 
-def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, same: bool) -> Frame:
+def _exchange(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, same: bool) -> Frame:
     """Place what is named where something of its kind stood, else beside what was stated."""
-    new = [_as_asked(f, before, facts) for f in frame.focus]
+    new = [_take_role(f, before, facts) for f in frame.focus]
     focus = list(before.focus) if same else _impersonal(before, asked)
     if same and _is_again_another(frame, before):
         focus = [replace(f, role="condition") if f.role == "other_person" else f for f in focus]
@@ -264,19 +264,19 @@ def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, sam
     old_conditions = [c for c in before.conditions if given_up.isdisjoint(c.value.split("|"))]
     return replace(
         frame,
-        asks=(Ask(asked, 1.0),),
+        asks=(Intent(asked, 1.0),),
         polarity=before.polarity if asked == before.ask else frame.polarity,
-        focus=_merged(focus, new),
+        focus=_merge_focuses(focus, new),
         patient=patient,
-        wanted=_wanted(frame.wanted, before.wanted),
-        conditions=_narrowed(old_conditions, frame),
+        wanted=_merge_wanted(frame.wanted, before.wanted),
+        conditions=_narrow_conditions(old_conditions, frame),
         leaning=frame.leaning or (before.leaning if same else ()),
         slots=before.slots,
         second=(),
     )
 
 
-def _narrowed(old: Iterable[Condition], frame: Frame) -> tuple[Condition, ...]:
+def _narrow_conditions(old: Iterable[Condition], frame: Frame) -> tuple[Condition, ...]:
     """Return the conditions of a list with those of a follow-up; one that excludes is added."""
     allergies = {f.iri for f in frame.of_role("allergy")}
     new = [c for c in frame.conditions if allergies.isdisjoint(c.value.split("|"))]
@@ -305,7 +305,7 @@ def _concerns(frame: Frame) -> bool:
     return bool(frame.patient.states) or any(f.role in _OWN for f in frame.focus)
 
 
-def _as_asked(focus: Focus, before: Frame, facts: Facts) -> Focus:
+def _take_role(focus: Focus, before: Frame, facts: Facts) -> Focus:
     """Return a thing in the role that things of its kind played before."""
     old = [f for f in before.focus if f.role in _THINGS and f.iri]
     medicines = (SHIYI.Drug, SHIYI.DrugClass)
@@ -348,9 +348,9 @@ def _with_statement(frame: Frame, before: Frame, *, same: bool) -> Frame:
         new = [replace(f, role="other_person") if f.role in _OWN else f for f in new]
     return replace(
         before,
-        focus=_merged(focus, new),
+        focus=_merge_focuses(focus, new),
         patient=patient,
-        wanted=_wanted(frame.wanted, before.wanted),
+        wanted=_merge_wanted(frame.wanted, before.wanted),
         conditions=_of_statement(frame, before),
         leaning=frame.leaning or before.leaning,
         second=(),
@@ -363,10 +363,10 @@ def _of_statement(frame: Frame, before: Frame) -> tuple[Condition, ...]:
         return before.conditions
     states = [s.iri for s in frame.patient.states if s.iri and s.assertion == "affirmed"]
     out = tuple(Condition(HARM, "is_not", iri) for iri in states)
-    return _narrowed((*before.conditions, *out), frame)
+    return _narrow_conditions((*before.conditions, *out), frame)
 
 
-def _carried(
+def _carry_over(
     frame: Frame, before: Frame, asked: AskType, offers: Sequence[str], facts: Facts, *, same: bool
 ) -> Frame:
     """Return a question with the things and states of the one before, where it names none."""
@@ -383,7 +383,7 @@ def _carried(
         frame = replace(frame, focus=tuple(f for f in frame.focus if f not in named))
         focus, named = pair, []  # what is named is by what they differ: "which has less sugar"
     elif ask == "compare" and short:
-        focus += _compared(frame, [*named, *focus], before, offers, facts)
+        focus += _find_compared(frame, [*named, *focus], before, offers, facts)
     if ask == "clarification" and short:
         ask = asked
     concerned = any(f.role in _STATED for f in frame.focus) or bool(frame.patient.states)
@@ -396,8 +396,8 @@ def _carried(
     took = bool(focus) or ask != frame.ask
     carried = replace(
         frame,
-        asks=frame.asks if ask == frame.ask else (Ask(ask, 1.0),),
-        focus=_merged(focus, frame.focus),
+        asks=frame.asks if ask == frame.ask else (Intent(ask, 1.0),),
+        focus=_merge_focuses(focus, frame.focus),
         patient=_patient(frame, before, same=same) if took or follows else frame.patient,
         leaning=frame.leaning or (before.leaning if took and same else ()),
     )
@@ -418,26 +418,26 @@ def _things(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) ->
     place = frame.wanted.ordinal
     if place and offers:
         chosen = offers[-1:] if place < 0 else offers[place - 1 : place]
-        return _offered(frame, chosen, facts)
+        return _find_offered(frame, chosen, facts)
     things = [f for f in before.focus if f.role in _THINGS and f.assertion != "denied"]
     unknown = [f for f in before.focus if not f.iri]
     if things or not offers or before.ask == "why":
         return things or unknown
     most = 1 if frame.ask in ("how", "dose", "may") else _MOST
-    return _offered(frame, offers[:most], facts)
+    return _find_offered(frame, offers[:most], facts)
 
 
-def _compared(
+def _find_compared(
     frame: Frame, named: Sequence[Focus], before: Frame, offers: Sequence[str], facts: Facts
 ) -> list[Focus]:
     """Return what makes up the two sides of a comparison, where fewer than two are named."""
     known = {f.iri for f in named}
     rest = [f for f in before.focus if f.role in _THINGS and f.iri not in known]
-    rest += [f for f in _offered(frame, reversed(offers), facts) if f.iri not in known]
+    rest += [f for f in _find_offered(frame, reversed(offers), facts) if f.iri not in known]
     return list({f.iri: f for f in rest}.values())[: max(0, 2 - len(named))]
 
 
-def _offered(frame: Frame, offers: Iterable[str], facts: Facts) -> list[Focus]:
+def _find_offered(frame: Frame, offers: Iterable[str], facts: Facts) -> list[Focus]:
     """Return things that an answer named, as if the question did."""
     return [
         Focus(label, 0, 0, iri, label, "asked_about")
@@ -456,14 +456,14 @@ def _states(frame: Frame, before: Frame, ask: AskType, *, same: bool) -> list[Fo
     return [f for f in before.focus if f.role in _STATED]
 
 
-def _merged(old: Iterable[Focus], new: Iterable[Focus]) -> tuple[Focus, ...]:
+def _merge_focuses(old: Iterable[Focus], new: Iterable[Focus]) -> tuple[Focus, ...]:
     """Join two lists of things; what is named again is as it was named last."""
     found = {f.iri or f.text: f for f in old}
     found |= {f.iri or f.text: f for f in new}
     return tuple(found.values())
 
 
-def _wanted(new: Wanted, old: Wanted) -> Wanted:
+def _merge_wanted(new: WantedKinds, old: WantedKinds) -> WantedKinds:
     """Return what is wanted: each part is the new one where it was named."""
     fresh = replace(
         old,

@@ -50,7 +50,7 @@ _STRICT: Final = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Intent:
     """One thing that a question may ask, with its calibrated probability."""
 
     __pydantic_config__ = _STRICT
@@ -110,7 +110,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedKinds:
     """What is wanted: classes, ways of preparing, seasons, and how much of it.
 
     ``relations`` are properties and ``kinds`` classes that the words name, ``measure`` is whether
@@ -145,10 +145,10 @@ class Frame:
     __pydantic_config__ = _STRICT
     text: Text
     language: Literal["zh", "en"]
-    asks: Annotated[tuple[Ask, ...], Field(min_length=1)]
+    asks: Annotated[tuple[Intent, ...], Field(min_length=1)]
     polarity: Polarity
     patient: Patient = Patient()
-    wanted: Wanted = Wanted()
+    wanted: WantedKinds = WantedKinds()
     focus: tuple[Focus, ...] = ()
     conditions: tuple[Condition, ...] = ()
     danger: Share = 0.0
@@ -198,9 +198,9 @@ class Frame:
         """Return whether the words gave one of some signs."""
         return not set(cues).isdisjoint(self.wanted.cues)
 
-    def asking(self, ask: AskType) -> Self:
+    def with_ask(self, ask: AskType) -> Self:
         """Return the same frame with one ask that is certain."""
-        return replace(self, asks=(Ask(ask, 1.0),))
+        return replace(self, asks=(Intent(ask, 1.0),))
 
     def in_language(self, language: str) -> Self:
         """Return the same frame, to be answered in a language."""
@@ -228,7 +228,7 @@ class Frame:
             value = value["frame"]
         if not isinstance(value, Mapping):
             raise UsageError("the context is no frame: it is no JSON object")
-        given = {"asks" if k == "ask" else k: v for k, v in _filled(value).items()}
+        given = {"asks" if k == "ask" else k: v for k, v in _drop_nulls(value).items()}
         given.pop("confidence", None)
         try:
             frame: Self = _adapter().validate_python(given)
@@ -257,11 +257,11 @@ def _shown(value: Any) -> Any:
     return {k: None if k in _NULL and not v else _shown(v) for k, v in pairs}
 
 
-def _filled(value: Any) -> Any:
+def _drop_nulls(value: Any) -> Any:
     """Leave null fields out, so that each takes its default."""
     if isinstance(value, Mapping):
-        return {str(k): _filled(v) for k, v in value.items() if v is not None}
-    return [_filled(each) for each in value] if isinstance(value, list) else value
+        return {str(k): _drop_nulls(v) for k, v in value.items() if v is not None}
+    return [_drop_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 _NULL: Final = frozenset({"iri", "sex", "alarm", "root", "form", "season"})

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
-from shiyi.answering.understanding.conditions import outside_names
+from shiyi.answering.understanding.conditions import drop_names
 from shiyi.answering.understanding.reader.alarms import is_alarm
 from shiyi.linking.disambiguation import read_lines
 from shiyi.linking.linker import Linker
@@ -29,7 +29,7 @@ _APART, _NEAR, _TURNED = 24, 4, 0.8
 def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple[Mention, ...]:
     """Link the words of a question; what names nothing known stays without an IRI."""
     linked = tuple(m for m in linker.link(question.raw, question.language) if not is_alarm(m.text))
-    whole = outside_names(_relinked(linked, question.raw, linker), question.raw)
+    whole = drop_names(_relink(linked, question.raw, linker), question.raw)
     whole = tuple(_nutrient(m, linker, facts) for m in whole)
     expanded = expand_collective(expand_lists(whole, question, linker.link), question, linker.link)
     described = add_described_signs(expanded, question, facts)
@@ -111,7 +111,7 @@ def _as_medicine(mention: Mention, facts: Facts) -> Mention:
     return replace(mention, iri=drug) if drug else mention
 
 
-def _relinked(mentions: tuple[Mention, ...], question: str, linker: Linker) -> tuple[Mention, ...]:
+def _relink(mentions: tuple[Mention, ...], question: str, linker: Linker) -> tuple[Mention, ...]:
     """Link two words that stand apart or turned round: "my stomach is upset"."""
     found, skip = list[Mention](), set[int]()
     for place, mention in enumerate(mentions):
@@ -123,14 +123,14 @@ def _relinked(mentions: tuple[Mention, ...], question: str, linker: Linker) -> t
         joined = None
         apart = not mention.iri or mention.kind in _PARTS  # "stomach" alone is linked to a food
         if apart and partner < len(mentions):
-            joined = _joined(mention, mentions[partner], question, linker)
+            joined = _join_mentions(mention, mentions[partner], question, linker)
         if joined:
             skip.add(partner)
         found.append(joined or mention)
     return tuple(found)
 
 
-def _joined(one: Mention, other: Mention, question: str, linker: Linker) -> Mention | None:
+def _join_mentions(one: Mention, other: Mention, question: str, linker: Linker) -> Mention | None:
     if other.start - one.end > _APART or _CLAUSE.search(question, one.end, other.start):
         return None
     gap = "" if is_cjk(one.text[0]) else " "
@@ -148,15 +148,15 @@ _RICE: Final = resource("dish-plain-congee").value
 _PAIR: Final = 2
 
 
-def materials_beside(
+def find_drinks(
     question: QuestionText, linked: Sequence[Mention], facts: Facts
 ) -> tuple[tuple[str, str, int], ...]:
     """List tea, wine and congee that are asked about by words that also name a form.
 
     Each with its word and where it stands: "ginseng and tea", 人参泡酒, 喝粥.
     """
-    unnamed = without_names(question, linked, facts)
-    made = next((hit for hit in prepared_things(question, linked, facts) if is_wine(hit[0])), None)
+    unnamed = blank_names(question, linked, facts)
+    made = next((hit for hit in find_prepared(question, linked, facts) if is_wine(hit[0])), None)
     found = []
     tea = _CUES["tea-itself"].search(_without_drinks(question, linked, facts).aligned)
     for iri, hit in ((_TEA, tea), (_RICE, _CUES["congee"].search(unnamed.aligned))):
@@ -181,7 +181,7 @@ def preparations(drugs: Sequence[Mention], linker: Linker, facts: Facts) -> dict
     return found
 
 
-def without_names(question: QuestionText, linked: Sequence[Mention], facts: Facts) -> QuestionText:
+def blank_names(question: QuestionText, linked: Sequence[Mention], facts: Facts) -> QuestionText:
     """Blank out dishes and materials: a dish's name is no wish for one."""
     return question.without((m.start, m.end) for m in linked if facts.is_a(m.iri, *MATERIAL))
 
@@ -200,7 +200,7 @@ def _without_drinks(
     return question.without((*drinks, *behind))
 
 
-def material_named(mention: Mention, facts: Facts) -> list[str]:
+def find_materials(mention: Mention, facts: Facts) -> list[str]:
     """List the materials a mention may mean: several where it names a species or is ambiguous.
 
     "Ginkgo biloba" is the seed, the leaf and the extract; each is checked.
@@ -289,7 +289,7 @@ def read_measured_values(
     What is only asked (*is my blood pressure high?*), what a medicine keeps normal: as linked.
     """
     text = question.aligned
-    read = [_measured(m, text, facts) for m in mentions]
+    read = [_link_measured_value(m, text, facts) for m in mentions]
     whole = [m for m in read if m.end - m.start > len(fold(m.text))]
     read = [replace(m, text=question.raw[m.start : m.end]) if m in whole else m for m in read]
     return tuple(
@@ -308,7 +308,7 @@ def _low_states() -> Mapping[str, str]:
     }
 
 
-def _measured(mention: Mention, text: str, facts: Facts) -> Mention:
+def _link_measured_value(mention: Mention, text: str, facts: Facts) -> Mention:
     state = _low_states().get(fold(mention.text))
     if state is None or not mention.iri:
         return mention
@@ -385,7 +385,7 @@ def _collective() -> tuple[tuple[re.Pattern[str], list[str]], ...]:
 WINE: Final = resource("substance-jiu").value
 
 
-def forms_asked(
+def find_asked_forms(
     question: QuestionText, mentions: Iterable[Mention], facts: Facts
 ) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
     """Return the methods of the forms asked for, and where their words stand.
@@ -417,7 +417,7 @@ def _is_asked(text: str, hit: re.Match[str], ends: Iterable[int]) -> bool:
     return bool(_CUES[which].search(before) or _CUES["form-listed"].match(after))
 
 
-def prepared_things(
+def find_prepared(
     question: QuestionText, mentions: Iterable[Mention], facts: Facts
 ) -> tuple[tuple[str, str, int], ...]:
     """List prepared things as word, material and place, where nothing has that very name."""

@@ -54,7 +54,7 @@ def life_stages(profile: Profile) -> list[str]:
     return stages
 
 
-def age_in(text: str) -> float | None:
+def parse_age(text: str) -> float | None:
     """Return the age that folded words tell, in years; of several children that of the youngest.
 
     >>> age_in("my 7 year old has a cough"), age_in("for three months")
@@ -99,7 +99,7 @@ def _number(numeral: str) -> float:
     return 10.0 * known.get(tens, 1) + known.get(ones, 0)
 
 
-def states_in(text: str) -> tuple[State, ...]:
+def parse_states(text: str) -> tuple[State, ...]:
     """List the states that folded words name, each affirmed, denied, past or planned.
 
     >>> [(state.label, state.assertion) for state in states_in("not pregnant, but breastfeeding")]
@@ -112,13 +112,13 @@ def states_in(text: str) -> tuple[State, ...]:
     return tuple(found)
 
 
-def sex_in(text: str) -> Sex:
+def parse_sex(text: str) -> Sex:
     """Return the sex that folded words tell of the asker."""
     found: tuple[Sex, ...] = ("male", "female")
     return next((sex for sex in found if _CUES[sex].search(text)), "")
 
 
-def profile_of(frame: Frame, facts: Facts, *, reply: bool = False) -> Profile:
+def build_profile(frame: Frame, facts: Facts, *, reply: bool = False) -> Profile:
     """Return what a frame says of the asker; nothing where it is about somebody else.
 
     ``reply`` takes words without "I" for the asker's own, as in a reply to what was asked back.
@@ -195,7 +195,7 @@ def _whole_name(constitution: str) -> str:
     return constitution + space + next(iter(ends))
 
 
-def person_of(
+def build_person(
     profile: Profile,
     linker: Linker,
     facts: Facts,

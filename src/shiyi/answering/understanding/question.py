@@ -7,7 +7,7 @@ from typing import Final
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
 from shiyi.answering.understanding.conditions import BENEFIT
 from shiyi.answering.understanding.frame import Focus, Frame
-from shiyi.answering.understanding.patient import Person, life_stages, person_of
+from shiyi.answering.understanding.patient import Person, build_person, life_stages
 from shiyi.linking.linker import Linker
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, resource
@@ -92,7 +92,7 @@ class Question:
         return tuple(dict.fromkeys(found))
 
     @property
-    def concerned(self) -> tuple[str, ...]:
+    def hazards(self) -> tuple[str, ...]:
         """List the states and medicines named, else those that the profile gives."""
         return self.states or tuple(dict.fromkeys((*self.person.states, *self.person.drugs)))
 
@@ -110,7 +110,9 @@ class Question:
     @property
     def unknown(self) -> tuple[str, ...]:
         """List the words of a question that name something, but nothing that is known."""
-        return tuple(plain(f.text) for f in self.frame.focus if not f.iri and plain(f.text))
+        return tuple(
+            sanitize_words(f.text) for f in self.frame.focus if not f.iri and sanitize_words(f.text)
+        )
 
     def asks_of_unknown(self) -> bool:
         """Return whether the question is about a thing that is not known, and about no other.
@@ -209,10 +211,10 @@ def resolve(
     )
     constitutions = kinds(live, SHIYI.Constitution)
     populations, stages = _populations(frame, facts)
-    allergens = [iri for f in own if f.role == "allergy" for iri in _allergen(f, facts)]
+    allergens = [iri for f in own if f.role == "allergy" for iri in _allergen_concepts(f, facts)]
     left_out = [f.iri for f in own if f.role == "asked_about" and f.assertion == "denied"]
     mentioned = (*ailments, *constitutions, *populations, *stages)
-    person = person_of(profile, linker, facts, mentioned, drugs, allergens, left_out)
+    person = build_person(profile, linker, facts, mentioned, drugs, allergens, left_out)
     absent = kinds((f for f in own if f.assertion == "denied"), *AILMENT)
     absent += tuple(s.iri for s in frame.patient.states if s.iri and s.assertion == "denied")
     aims = _aims(live, facts)
@@ -236,10 +238,10 @@ def resolve(
         tuple(dict.fromkeys(f.iri for f in frame.focus if f.iri and f.role == "other_person")),
     )
     alarm = frame.alarm_from(settings.alarm_from) or ("emergency" if frame.signs else "")
-    return replace(question, alarm=alarm, asks=_settled(question, alarm, settings))
+    return replace(question, alarm=alarm, asks=_settle(question, alarm, settings))
 
 
-def _settled(question: Question, alarm: str, settings: UnderstandingSettings) -> tuple[str, ...]:
+def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> tuple[str, ...]:
     """Return what is answered.
 
     Nothing is recommended unless advice is asked for with a probability of ``advice_from``, and
@@ -350,7 +352,7 @@ def _aims(live: Sequence[Focus], facts: Facts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _allergen(focus: Focus, facts: Facts) -> list[str]:
+def _allergen_concepts(focus: Focus, facts: Facts) -> list[str]:
     """Return what an allergen is, and the group of foods that may bear the same name."""
     return [focus.iri, *(iri for iri in focus.also if facts.is_a(iri, SHIYI.FoodGroup))]
 
@@ -367,7 +369,7 @@ def _each_once(found: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(groups)
 
 
-def plain(word: str) -> str:
+def sanitize_words(word: str) -> str:
     """Return words of a stranger without what could be read as markup, at most 40 characters.
 
     >>> plain("[x](http://e.org) **wow** <b>")

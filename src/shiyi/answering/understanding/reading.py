@@ -9,41 +9,41 @@ from typing import Final, Literal
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
 from shiyi.answering.understanding import attribution
 from shiyi.answering.understanding.conditions import (
-    asked_kinds,
-    asked_predicates,
-    beside_values,
-    conditions_in,
+    add_classes,
+    find_beside,
+    find_conditions,
+    find_kinds,
+    find_predicates,
     is_list,
     unread_exclusions,
-    with_classes,
 )
 from shiyi.answering.understanding.frame import (
-    Ask,
     AskType,
     Assertion,
     Focus,
     Frame,
+    Intent,
     Patient,
     Role,
     State,
-    Wanted,
+    WantedKinds,
 )
 from shiyi.answering.understanding.mentions import (
     TAKEN,
-    forms_asked,
+    blank_names,
+    find_asked_forms,
+    find_drinks,
+    find_materials,
+    find_prepared,
     link_question,
-    material_named,
-    materials_beside,
     preparations,
-    prepared_things,
-    without_names,
 )
-from shiyi.answering.understanding.patient import age_in, sex_in, states_in
+from shiyi.answering.understanding.patient import parse_age, parse_sex, parse_states
 from shiyi.answering.understanding.question import Question, resolve
 from shiyi.answering.understanding.reader.alarms import emergency_signs
 from shiyi.answering.understanding.reader.heads import Reader, Span, shipped_reader
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import QuestionText, blanked, fold, spaced
+from shiyi.linking.normalization import QuestionText, blank_spans, fold, space_words
 from shiyi.model.answer import Mention
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
@@ -108,7 +108,7 @@ def read_question(
     second = _second_ask(text, frame, reader)
     if frame.ask == "avoid" and second == ("advice",) and _asking_clauses(text) == 1:
         frame, second = _with_first(frame, "advice"), ()  # what is not eaten is a condition
-    forms, spans = forms_asked(text, mentions, facts)
+    forms, spans = find_asked_forms(text, mentions, facts)
     linked = [m for m in mentions if m.iri and (m.start, m.end) not in spans]
     named_signs = (m for m in linked if not (m.negated or "Threshold" in m.justification))
     signs = emergency_signs(
@@ -117,20 +117,20 @@ def read_question(
         (i for m in named_signs for i in (m.iri, *m.alternatives) if _is_sign(i, facts)),
         pregnant=pregnant,
     )
-    leaning = _leaning(text)
+    leaning = _read_lean(text)
     focus = tuple(
         f
         for f in _focus(text, linked, frame, linker, facts)
         if f.role != "asked_about" or not any(fold(f.text) in words for words in leaning[1:])
     )
     focus += tuple(_unknown(text, mentions, spans))
-    age = age_in(text.folded)
+    age = parse_age(text.folded)
     theirs = {f.iri for f in focus if f.role == "other_person"}
     states = _states(text, [m for m in linked if m.iri not in theirs], facts, age)
-    states += tuple(s for s in states_in(text.folded) if _is_new(s, linked, states))
+    states += tuple(s for s in parse_states(text.folded) if _is_new(s, linked, states))
     own = theirs and attribution.asks_for_themselves(text)
-    patient = Patient("self" if own else frame.patient.who, age, sex_in(text.aligned), states)
-    wanted = with_classes(_wanted(text, linked, forms, facts), text)
+    patient = Patient("self" if own else frame.patient.who, age, parse_sex(text.aligned), states)
+    wanted = add_classes(_read_wanted(text, linked, forms, facts), text)
     whole = replace(
         frame,
         patient=patient,
@@ -138,16 +138,16 @@ def read_question(
         focus=tuple(sorted(focus, key=lambda f: f.start)),
         signs=tuple(i for i in signs if i in facts.labels),
         leaning=leaning,
-        topics=topics_in(text),
+        topics=find_foreign_topics(text),
         second=second,
     )
-    whole = replace(whole, conditions=conditions_in(text, whole, facts))
+    whole = replace(whole, conditions=find_conditions(text, whole, facts))
     of_catalogue = all(c.property == "regulatoryStatus" for c in whole.conditions)
     of_rule = whole.ask == "meaning" or (whole.ask in _OF_RULES and of_catalogue)
     if not of_rule and is_list(text, whole):
         whole = _with_first(whole, "list")
     if whole.ask == "list" and whole.conditions:
-        left = beside_values(text, whole)
+        left = find_beside(text, whole)
         named = tuple(f for f in whole.focus if f.iri or f in left)
         whole = replace(whole, focus=(*named, *unread_exclusions(text, whole)))
     return whole, mentions
@@ -185,7 +185,7 @@ def _with_first(frame: Frame, ask: AskType) -> Frame:
     """Return a frame whose first ask is another, with the probability of the first."""
     others = tuple(each for each in frame.asks[1:] if each.type != ask)
     sure = max(frame.confidence, _SECOND) if ask == "list" else frame.confidence
-    return replace(frame, asks=(Ask(ask, sure), *others), polarity="positive")
+    return replace(frame, asks=(Intent(ask, sure), *others), polarity="positive")
 
 
 def _focus(
@@ -195,10 +195,10 @@ def _focus(
     foods = [m for m in linked if facts.is_a(m.iri, *TAKEN)]
     allergens = attribution.allergens(text, foods)
     linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
-    theirs = attribution.of_others(linked, text, facts, allergens)
+    theirs = attribution.list_conditions_of_others(linked, text, facts, allergens)
     others = [m for m in foods if m not in allergens]
-    left_out = attribution.foods_not_eaten(text, others)
-    within = {start: word for word, _, start in prepared_things(text, linked, facts)}
+    left_out = attribution.find_not_eaten(text, others)
+    within = {start: word for word, _, start in find_prepared(text, linked, facts)}
     if len(left_out) == len(others) and frame.ask not in {"advice", "list"}:
         left_out = ()  # what is not eaten is what is asked about
     sold_as = preparations([m for m in linked if facts.is_a(m.iri, SHIYI.Drug)], linker, facts)
@@ -209,7 +209,7 @@ def _focus(
             yield Focus(m.text, m.start, m.end, m.iri, label, "other_person", assertion)
         if m in theirs or facts.is_a(m.iri, SHIYI.Population):
             continue
-        meant = sold_as.get(m.iri) or material_named(m, facts)
+        meant = sold_as.get(m.iri) or find_materials(m, facts)
         role = _role(m, text, frame.ask, facts, is_material=bool(meant))
         if m in allergens:
             role = "allergy"
@@ -224,7 +224,7 @@ def _focus(
         longer = within.get(m.start, "")
         yield Focus(m.text, m.start, m.end, iri, label, role, assertion, tuple(also), longer)
     named = {m.iri for m in linked}
-    for iri, word, start in materials_beside(text, linked, facts):
+    for iri, word, start in find_drinks(text, linked, facts):
         if iri not in named:
             label = facts.label(iri, frame.language)
             yield Focus(word, start, start + len(word), iri, label, "asked_about")
@@ -243,7 +243,7 @@ def _role(
     mention: Mention, text: QuestionText, ask: str, facts: Facts, *, is_material: bool
 ) -> Role:
     if is_material:
-        return "eaten" if _eaten(text, mention) else "asked_about"
+        return "eaten" if _is_eaten(text, mention) else "asked_about"
     if facts.is_a(mention.iri, SHIYI.Drug, SHIYI.DrugClass):
         return "asked_about" if ask in _NAMED and not _is_taken(text, mention) else "medicine"
     if facts.is_a(mention.iri, SHIYI.Efficacy, SHIYI.Therapy):
@@ -258,7 +258,7 @@ def _role(
     return "asked_about" if facts.is_a(mention.iri, *about) else "topic"
 
 
-def _eaten(text: QuestionText, mention: Mention) -> bool:
+def _is_eaten(text: QuestionText, mention: Mention) -> bool:
     start, _ = text.clause_at(mention.start)
     return _CUES["just-eaten"].search(text.aligned[start : mention.start]) is not None
 
@@ -310,19 +310,19 @@ def _is_new(state: State, linked: Iterable[Mention], states: Iterable[State]) ->
     return state.label not in known
 
 
-def _wanted(
+def _read_wanted(
     text: QuestionText, linked: Sequence[Mention], forms: Sequence[str], facts: Facts
-) -> Wanted:
+) -> WantedKinds:
     names = [(m.start, m.end) for m in linked if facts.is_a(m.iri, SHIYI.Drug, *MATERIAL)]
-    unnamed = without_names(text, linked, facts)
+    unnamed = blank_names(text, linked, facts)
     shown = tuple(c for c in cue_texts("wanted") if c[0] != "_" and _CUES[c].search(unnamed.folded))
     if "long-term" in shown and not _is_long_term(text, linked, facts):
         shown = tuple(c for c in shown if c != "long-term")
     methods = (m.iri for m in linked if facts.is_a(m.iri, SHIYI.Method) and not m.negated)
-    relations = asked_predicates(blanked(text.aligned, names))
+    relations = find_predicates(blank_spans(text.aligned, names))
     place = next((n for n, cue in enumerate(_ORDINALS, 1) if cue in shown), 0)
-    return Wanted(
-        kinds=tuple(sorted(asked_kinds(text.aligned))),
+    return WantedKinds(
+        kinds=tuple(sorted(find_kinds(text.aligned))),
         form=tuple(dict.fromkeys((*forms, *methods))),
         season=tuple(dict.fromkeys(m.iri for m in linked if facts.is_a(m.iri, SHIYI.Season))),
         relations=tuple(sorted(relations)),
@@ -358,7 +358,7 @@ def _is_long_term(text: QuestionText, linked: Sequence[Mention], facts: Facts) -
 _ORDINALS: Final = ("first-one", "second-one", "third-one")
 
 
-def _leaning(text: QuestionText) -> tuple[str, ...]:
+def _read_lean(text: QuestionText) -> tuple[str, ...]:
     """Return ``cold`` or ``hot`` with the words that say so; both sides together decide nothing."""
     found = {side: tuple(_cue_words(text.folded, side)) for side in ("cold", "hot")}
     sides = [side for side, words in found.items() if words]
@@ -374,7 +374,7 @@ def _cue_words(text: str, side: str) -> Iterator[str]:
             yield each.group()
 
 
-def topics_in(text: QuestionText) -> tuple[str, ...]:
+def find_foreign_topics(text: QuestionText) -> tuple[str, ...]:
     """Return the topics of a question that are no matter of food.
 
     >>> topics_in(QuestionText.of("Is it contagious?"))
@@ -409,7 +409,7 @@ def is_cue(text: str) -> bool:
     (True, False)
     """
     folded = fold(text)
-    words = spaced(folded)
+    words = space_words(folded)
     if _CUES["meal"].fullmatch(folded):
         return True
     chinese, english = _asking_words()

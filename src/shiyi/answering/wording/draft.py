@@ -103,7 +103,7 @@ class AnswerContext:
         """Turn a finding into a warning; of claims that nobody reviewed it says so."""
         text = self.verbalizer.finding(found)
         if any(map(self.evidences.origin, found.claims)):
-            text = self.verbalizer.tell_kind(text, found.claims)
+            text = self.verbalizer.add_kind(text, found.claims)
         return SafetyWarning(found.severity, text, found.claims)
 
 
@@ -191,7 +191,7 @@ def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contri
                 section.add(text)  # a question states nothing to be cited
 
 
-def red_flags(
+def write_red_flags(
     context: AnswerContext, concepts: Iterable[str], part: Contribution, *, persist: bool = False
 ) -> None:
     """Write the signs that need a doctor; with ``persist`` also that lasting complaints do."""
@@ -231,7 +231,7 @@ def checks(context: AnswerContext, concepts: Iterable[str], part: Contribution) 
 _MOST_ASKED, _MOST_FLAGS, _MOST_CHECKS = 3, 6, 3
 
 
-def without_withdrawn(part: Contribution, evidences: Evidences, language: str) -> None:
+def remove_withdrawn(part: Contribution, evidences: Evidences, language: str) -> None:
     """Remove lines, warnings, recommendations and paths whose claim is no longer accepted.
 
     What is left out is reported among what is missing, never silently.
@@ -252,7 +252,7 @@ def without_withdrawn(part: Contribution, evidences: Evidences, language: str) -
     part.missing.append(verbalize(language, "s_gone"))
 
 
-def leave_unopened_out(part: Contribution, verbalizer: Verbalizer) -> None:
+def remove_unopened(part: Contribution, verbalizer: Verbalizer) -> None:
     """Remove what rests on no opened work or table, and say how much of what.
 
     Harms stay, each marked as common knowledge: to leave one out would be unsafe.
@@ -302,7 +302,7 @@ _MOST_MARKS: Final = 2  # Shiyi's: for one piece of a sentence; more only clutte
 
 
 @dataclass(slots=True)
-class Numbers:
+class CitationNumbers:
     """Numbers each cited claim: marked ones as they appear, then what stands beside them.
 
     Beside them stands all that warnings rest on.
@@ -317,7 +317,7 @@ class Numbers:
     def marks(self, facts: Iterable[Fact]) -> tuple[str, tuple[str, ...]]:
         """Return ``[1][2]`` for some facts, and the claims that are cited with these marks."""
         every = list({f.claim: f for f in facts}.values())
-        chosen = self._chosen(every)
+        chosen = self._choose_facts(every)
         marked = []
         for fact in chosen:
             self.facts.setdefault(fact.claim, fact)
@@ -327,7 +327,7 @@ class Numbers:
         cited = tuple(f.claim for f in chosen)
         return "".join(f"[{number}]" for number in sorted(marked)), cited
 
-    def _chosen(self, facts: list[Fact]) -> list[Fact]:
+    def _choose_facts(self, facts: list[Fact]) -> list[Fact]:
         """Choose the fewest that stand for the others: one of each relation and set of sources.
 
         Claims of one relation that one book makes, such as a list of ingredients, are cited by the
@@ -361,7 +361,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedAnswer:
     """The text, its sentences and its citations."""
 
     text: str
@@ -376,7 +376,7 @@ class Composed:
 class _Page:
     """What has been written so far."""
 
-    numbers: Numbers
+    numbers: CitationNumbers
     verbalizer: Verbalizer
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -391,11 +391,11 @@ class _Page:
             return self._table(section)
         written = []
         for line in section.lines[:_MOST_LINES]:
-            line = self._labelled(line)
+            line = self._label_line(line)
             text = capital(line.text, self.language)
             if any(text == s.text for s in self.sentences):
                 continue
-            marked, claims = self._marked(line)
+            marked, claims = self._mark_line(line)
             self.sentences.append(Sentence(text, claims))
             indent = "  " * (line.depth - 1) + "- " if section.heading else ""
             written.append(indent + capital(marked, self.language))
@@ -409,7 +409,7 @@ class _Page:
         """Write a section as a table; each row is a sentence with its claims."""
         rows = [section.columns, ("---",) * len(section.columns)]
         for line in section.lines:
-            marked = [self._marked(Line((piece,))) for piece in line.pieces]
+            marked = [self._mark_line(Line((piece,))) for piece in line.pieces]
             found = [text for text, _ in line.pieces]
             sides = zip(section.columns[1:], found[1:], strict=True)
             mark = verbalize(self.language, "v_clause")
@@ -422,16 +422,16 @@ class _Page:
             return ""
         return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
-    def _labelled(self, line: Line) -> Line:
+    def _label_line(self, line: Line) -> Line:
         """Return the line with how it is known, where its words do not say so."""
         if not line.facts:
             return line
         *before, (_, facts) = line.pieces
-        body = self.verbalizer.tell_kind(line.text, [f.claim for f in line.facts])
+        body = self.verbalizer.add_kind(line.text, [f.claim for f in line.facts])
         added = body.removeprefix("".join(text for text, _ in before))
         return replace(line, pieces=(*before, (added, facts)))
 
-    def _marked(self, line: Line) -> tuple[str, tuple[str, ...]]:
+    def _mark_line(self, line: Line) -> tuple[str, tuple[str, ...]]:
         done, claims = "", list[str]()
         for text, facts in line.pieces:
             marks, cited = self.numbers.marks(facts)
@@ -443,7 +443,7 @@ class _Page:
     def warned(self, warnings: Sequence[SafetyWarning], part: Contribution) -> str:
         """Write warnings as a quotation, the gravest first."""
         lines = []
-        for warning in ranked(warnings):
+        for warning in sort_gravest(warnings):
             facts = [part.facts[c] for c in warning.claims if c in part.facts]
             self.numbers.silent |= {f.claim: f for f in facts}
             known = any(warning.text == s.text for s in self.sentences)
@@ -456,11 +456,11 @@ class _Page:
         return "\n>\n".join(lines)
 
 
-def compose(part: Contribution, evidences: Evidences, language: str) -> Composed:
+def compose(part: Contribution, evidences: Evidences, language: str) -> ComposedAnswer:
     """Write opening, warnings, sections in a fixed order, then what the numbers mean."""
-    without_withdrawn(part, evidences, language)
+    remove_withdrawn(part, evidences, language)
     verbalizer = Verbalizer(language, evidences.facts, evidences)
-    page = _Page(Numbers(evidences, language), verbalizer)
+    page = _Page(CitationNumbers(evidences, language), verbalizer)
     urgent = [w for w in part.warnings if w.severity == "emergency"]
     others = [w for w in part.warnings if w.severity != "emergency"]
     blocks = [page.warned(urgent, part), page.block(part.opening)]
@@ -478,7 +478,7 @@ def compose(part: Contribution, evidences: Evidences, language: str) -> Composed
     blocks += _tail(part, page)
     text = "\n\n".join(block for block in blocks if block)
     numbers = page.numbers
-    return Composed(
+    return ComposedAnswer(
         text,
         tuple(page.sentences),
         numbers.citations(),
@@ -488,7 +488,7 @@ def compose(part: Contribution, evidences: Evidences, language: str) -> Composed
     )
 
 
-def ranked(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]:
+def sort_gravest(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]:
     """Place the gravest first."""
     return tuple(sorted(warnings, key=lambda w: WARNINGS.index(w.severity)))
 

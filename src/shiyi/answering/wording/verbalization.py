@@ -111,15 +111,15 @@ class Verbalizer:
         """Return how some claims are known, the surest kind first."""
         kinds = {self.evidences.kind(claim) for claim in claims}
         ordered = (kind for kind in EvidenceKind if kind in kinds)
-        return known_words(self.language, ordered)
+        return kind_words(self.language, ordered)
 
-    def tell_kind(self, text: str, claims: Iterable[str]) -> str:
+    def add_kind(self, text: str, claims: Iterable[str]) -> str:
         """Return with how it is known a sentence that does not say so yet, before its full stop.
 
         It is always stated that no curator has reviewed the claims of a source.
         """
         every = tuple(claims)
-        parts = ["" if tells_kind(self.language, text) else self.known(every)]
+        parts = ["" if has_kind(self.language, text) else self.known(every)]
         if origins := dict.fromkeys(filter(None, map(self.evidences.origin, every))):
             named = self.names(origins)
             key = "f_unreviewed_alone" if named in text else "f_unreviewed"
@@ -148,7 +148,7 @@ class Verbalizer:
 
     def warned(self, found: Finding) -> str:
         """State one reason in a few words, with its source, without a full stop."""
-        text = self._stated(found)
+        text = self._state_source(found)
         return text + (self.sources([found.fact], 1) if found.facts else "")
 
     def reason(self, found: Finding) -> str:
@@ -168,18 +168,18 @@ class Verbalizer:
     def finding(self, found: Finding) -> str:
         """State one reason against a material, with its note, sources and kind of evidence."""
         end = "。" if self.language == "zh" else "."
-        text = self._stated(found)
+        text = self._state_source(found)
         if not found.facts:
             return capital(text, self.language) + end
         sentence = capital(text + self.sources([found.fact]) + end, self.language)
         space = "" if self.language == "zh" else " "
         if note := self.note(found.fact):
-            sentence += space + capital(closed(note, end), self.language)
+            sentence += space + capital(finish(note, end), self.language)
         if self.mostly_cases(found.fact):
             sentence += space + self.verbalize("f_case_report")
-        return sentence + "".join(space + each for each in self.judged(found))
+        return sentence + "".join(space + each for each in self.judgement_reasons(found))
 
-    def judged(self, found: Finding) -> list[str]:
+    def judgement_reasons(self, found: Finding) -> list[str]:
         """Return why a state is judged as the one warned of, or how two groups differ."""
         parts = []
         for fact in found.facts:
@@ -187,9 +187,9 @@ class Verbalizer:
             if note:
                 y = capital(self.name(fact.subject), self.language)
                 parts.append(self.verbalize("f_judged", y=y, note=note))
-        return parts + self._apart(found)
+        return parts + self._membership_notes(found)
 
-    def _apart(self, found: Finding) -> list[str]:
+    def _membership_notes(self, found: Finding) -> list[str]:
         """Return the note on why a thing is of its group, where another member is met."""
         mine = [f for f in found.facts if f.predicate == SHIYI.hasFoodGroup]
         if not mine or self.facts.is_a(found.against, SHIYI.FoodGroup, SHIYI.Condition):
@@ -198,14 +198,14 @@ class Verbalizer:
         theirs = [f for f in self.facts.of(found.against, SHIYI.hasFoodGroup) if f.object in shared]
         notes = dict.fromkeys(filter(None, map(self.note, theirs)))
         end = "。" if self.language == "zh" else "."
-        return [capital(closed(note, end), self.language) for note in notes]
+        return [capital(finish(note, end), self.language) for note in notes]
 
     def mostly_cases(self, fact: Fact) -> bool:
         """Return whether at least half of a claim's evidence are case reports."""
         tiers = [e.tier for e in self.evidences.of(fact.claim, self.language)]
         return bool(tiers) and 2 * tiers.count("case-report") >= len(tiers)
 
-    def _stated(self, found: Finding) -> str:
+    def _state_source(self, found: Finding) -> str:
         if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
             return self._kept_from(found)
         subject, other = self._ends(found.fact, found)
@@ -236,14 +236,14 @@ class Verbalizer:
             kind = f"group_{kind}"
         else:
             kind = f"kin_{kind}"
-            names["group"] = self.name(self._shared(member.object, found.against))
+            names["group"] = self.name(self._shared_group(member.object, found.against))
         text = self.verbalize(f"f_{kind}", **names | {"x": self.name(member.subject)})
         if member.subject != found.material:
             part = names | {"part": self.name(member.subject)}
             text = (self.verbalize("f_through_part", **part) if not bare else "") + text
         return text
 
-    def _shared(self, group: str, other: str) -> str:
+    def _shared_group(self, group: str, other: str) -> str:
         """Return the nearest group above that another thing is of as well: nuts and peanuts."""
         those = {f.object for f in self.facts.of(other, SHIYI.hasFoodGroup)}
         return next((each for each in self.facts.above(group) if each in those), group)
@@ -285,7 +285,7 @@ class Verbalizer:
                 continue
             used += found
             if predicate == SHIYI.hasNature and len(found) > 1:
-                values = self._disputed(found)
+                values = self._disputed_values(found)
             else:
                 values = self.names(f.object for f in found)
             parts.append(self.verbalize(f"property_{local_name(predicate.value)}", o=values))
@@ -294,7 +294,7 @@ class Verbalizer:
             self.verbalize("p_recorded", s=self.name(iri), parts=joined) if parts else ""
         ), tuple(used)
 
-    def _disputed(self, found: Iterable[Fact]) -> str:
+    def _disputed_values(self, found: Iterable[Fact]) -> str:
         """Return the values that sources do not agree on."""
         return self.names(f.object for f in found) + self.verbalize("p_conflict")
 
@@ -332,7 +332,7 @@ _SPOKEN = (
 )  # fmt: skip
 
 
-def closed(text: str, end: str) -> str:
+def finish(text: str, end: str) -> str:
     """End a text with a full stop, unless it ends with a mark of its own."""
     return text if text.endswith(("。", ".", "！", "!", "？", "?")) else text + end
 
@@ -360,7 +360,7 @@ def join_names(language: str, items: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def known_words(language: str, kinds: Iterable[EvidenceKind]) -> str:
+def kind_words(language: str, kinds: Iterable[EvidenceKind]) -> str:
     """Return how something is known.
 
     >>> known_words("en", [EvidenceKind.RECALLED])
@@ -370,7 +370,7 @@ def known_words(language: str, kinds: Iterable[EvidenceKind]) -> str:
     return ("；" if language == "zh" else "; ").join(words)
 
 
-def tells_kind(language: str, text: str) -> bool:
+def has_kind(language: str, text: str) -> bool:
     """Return whether a sentence says in brackets how it is known.
 
     >>> tells_kind("en", "Goji (read in Bencao)."), tells_kind("en", "Goji was read in a book.")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from shiyi.curation.accounts import Person, Right, may, require
+from shiyi.curation.accounts import Account, Right, has_right, require
 from shiyi.curation.changes import Change, Changes, Edit, version_of
 from shiyi.curation.desks import feedback, forms, quarantine
 from shiyi.curation.desks.forms import full_iri
@@ -14,12 +14,12 @@ from shiyi.curation.editing.changes import ACCEPT, MEND, PROPOSE, Outcome, add_c
 from shiyi.curation.editing.claims import (
     ACCEPTED,
     StoredClaim,
-    classes_of,
     find_concepts,
-    stored_claim,
+    load_claim,
+    load_classes,
 )
-from shiyi.curation.editing.form import ClaimDraft, claim_of, fault
-from shiyi.curation.editing.validation import Checker, field_of, shape_name
+from shiyi.curation.editing.form import ClaimDraft, build_claim, fault
+from shiyi.curation.editing.validation import EditChecker, field_of, shape_name
 from shiyi.curation.queue import Queue
 from shiyi.curation.reviews import SIDES, Decisions, review_outcome
 from shiyi.curation.vocabulary import mappings, merging, proposals
@@ -27,9 +27,9 @@ from shiyi.curation.vocabulary.concepts import (
     DEFAULT,
     add_concept,
     change_concept,
-    faults_of,
+    find_faults,
+    load_concept,
     quads_of,
-    stored_concept,
 )
 from shiyi.curation.vocabulary.sssom import MappingSet, parse_sssom
 from shiyi.errors import Fault, FormError, StaleError
@@ -50,7 +50,7 @@ SECOND: Final = "b-"  # what the fields of a split's second claim begin with
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class Preview:
     """What a decision would do to a claim; it waits where a second reviewer has to agree."""
 
     claim: str
@@ -62,12 +62,12 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class BatchResult:
     """The result of a batch: changes made, claims that had changed, or what would happen."""
 
     made: tuple[Change, ...] = ()
     stale: tuple[str, ...] = ()
-    foreseen: tuple[Foreseen, ...] = ()
+    foreseen: tuple[Preview, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Desk:
     store: QuadStore
     writing: Callable[[], Changes]
     queue: Callable[[], Queue]
-    checker: Checker
+    checker: EditChecker
     weights: ConfidenceSettings
     kb: Path
 
@@ -86,12 +86,12 @@ class Desk:
         """Return what reviews claims."""
         return Decisions(self.writing())
 
-    def decide(self, who: Person, asked: forms.Decision) -> Change:
+    def decide(self, who: Account, asked: forms.Decision) -> Change:
         """Write a decision on one claim; StaleError where it changed since it was read."""
         key = f"{who.name} {asked.key}" if asked.key else ""
         if asked.kind == "skip":
             return self.decisions.skip(asked.claim, who.name, asked.reason, key)
-        self._reasoned(asked, asked.claim)
+        self._need_reason(asked, asked.claim)
         if asked.settles:
             require(who.role, Right.APPROVE)
             _need_reason(asked.reason)
@@ -106,16 +106,18 @@ class Desk:
             settles=asked.settles,
         )
 
-    def _reasoned(self, asked: forms.Decision | forms.Batch, *claims: str) -> None:
+    def _need_reason(self, asked: forms.Decision | forms.Batch, *claims: str) -> None:
         if not asked.reason and any(self.decisions.needs_reason(c, asked.kind) for c in claims):
             _need_reason(asked.reason)
 
-    def decide_all(self, who: Person, asked: forms.Batch) -> Decided:
+    def decide_all(self, who: Account, asked: forms.Batch) -> BatchResult:
         """Write one decision on several claims, or only foresee what it would do."""
         if asked.preview:
             seen = (self.foresee(who, each.claim, asked.kind) for each in asked.claims)
-            return Decided(foreseen=tuple(seen))
-        self._reasoned(asked, *(each.claim for each in asked.claims))  # before anything is written
+            return BatchResult(foreseen=tuple(seen))
+        self._need_reason(
+            asked, *(each.claim for each in asked.claims)
+        )  # before anything is written
         made, stale = list[Change](), list[str]()
         for place, each in enumerate(asked.claims):
             key = f"{asked.key} {place} {each.claim}" if asked.key else ""
@@ -130,16 +132,16 @@ class Desk:
                 made.append(self.decide(who, one))
             except StaleError:
                 stale.append(each.claim)
-        return Decided(tuple(made), tuple(stale))
+        return BatchResult(tuple(made), tuple(stale))
 
-    def foresee(self, who: Person, claim: str, kind: str) -> Foreseen:
+    def foresee(self, who: Account, claim: str, kind: str) -> Preview:
         """Return what a decision would do to a claim."""
         now = self.decisions.assess(claim, attaching=kind == "accept")
         after = now.outcome
         if kind in SIDES:
             voted = now.standing.reviewed(Review(who.name, SIDES[kind]))
             after = review_outcome(voted, now.home, now.safety)
-        return Foreseen(
+        return Preview(
             claim,
             now.claim.status.value,
             now.claim.confidence,
@@ -148,14 +150,14 @@ class Desk:
             after.waits,
         )
 
-    def refuse_evidence(self, who: Person, asked: forms.EvidenceRefusal) -> Change:
+    def refuse_evidence(self, who: Account, asked: forms.EvidenceRefusal) -> Change:
         """Refuse evidence that waits beside an accepted claim."""
         key = f"{who.name} {asked.key}" if asked.key else ""
         return self.decisions.refuse_evidence(
             asked.claim, asked.evidence, who.name, asked.reason, asked.version, key
         )
 
-    def assign(self, who: Person, asked: forms.Assignment) -> tuple[Change, ...]:
+    def assign(self, who: Account, asked: forms.Assignment) -> tuple[Change, ...]:
         """Assign claims to oneself; to others as an editor."""
         to = asked.to or who.name
         if to != who.name:
@@ -163,15 +165,15 @@ class Desk:
         claims = [each.claim for each in asked.claims]
         return self.queue().assign(claims, to, who.name, asked.reason)
 
-    def comment(self, who: Person, asked: forms.Comment) -> Change:
+    def comment(self, who: Account, asked: forms.Comment) -> Change:
         """Write a comment."""
         return self.decisions.comment(asked.thing, who.name, asked.text, asked.key)
 
-    def undo(self, who: Person, asked: forms.Undoing) -> Change:
+    def undo(self, who: Account, asked: forms.UndoRequest) -> Change:
         """Undo a change: one's own, or as an editor anybody's."""
         number = asked.change.lstrip("#")
         writing = self.writing()
-        named = writing.numbered(int(number)) if number.isdigit() else None
+        named = writing.find_change(int(number)) if number.isdigit() else None
         change = named or writing.get(full_iri(asked.change))
         if change.who != who.name:
             require(who.role, Right.APPROVE)
@@ -184,7 +186,7 @@ class Desk:
         """Return the claims of an edit; FormError with every fault of fields and shapes."""
         made, faults = list[Claim](), list[Fault]()
         for prefix, draft in zip(("", SECOND), asked.drafts, strict=False):
-            claim, wrong = claim_of(draft, self.store, self.weights)
+            claim, wrong = build_claim(draft, self.store, self.weights)
             if claim is not None:
                 made.append(claim)
                 wrong = self._against(claim, draft)
@@ -196,7 +198,7 @@ class Desk:
             raise FormError(tuple(dict.fromkeys(faults)))
         return tuple(made)
 
-    def plan_claim(self, who: Person, asked: forms.ClaimEdit) -> tuple[tuple[Claim, ...], Edit]:
+    def plan_claim(self, who: Account, asked: forms.ClaimEdit) -> tuple[tuple[Claim, ...], Edit]:
         """Return the claims of an edit and the change that it would be."""
         claims, old = self.claims_of(asked), self.editable(asked.claim)
         outcome = outcome_of(who, old, claims)
@@ -204,20 +206,20 @@ class Desk:
             return claims, add_claim(self.store, claims[0], outcome)
         return claims, replace_claim(self.store, old, claims, asked.version, outcome)
 
-    def save_claim(self, who: Person, asked: forms.ClaimEdit) -> Change:
+    def save_claim(self, who: Account, asked: forms.ClaimEdit) -> Change:
         """Write an edit; what touches safety is proposed to a second reviewer."""
         _need_reason(asked.reason)
         edit = self.plan_claim(who, asked)[1]
         return self.writing().make(edit.asked(asked.reason, key=asked.key), who.name)
 
-    def _make(self, who: Person, asked: forms.Form, edit: Edit) -> Change:
+    def _make(self, who: Account, asked: forms.Form, edit: Edit) -> Change:
         """Write an edit with the reason, the key and the version of the request."""
-        version = asked.version if isinstance(asked, forms.Versioned) else ""
+        version = asked.version if isinstance(asked, forms.VersionedRequest) else ""
         return self.writing().make(edit.asked(asked.reason, version, asked.key), who.name)
 
     def editable(self, claim: str) -> StoredClaim | None:
         """Return the claim that is edited; None for the empty name, FormError for a wrong one."""
-        found = stored_claim(self.store, claim) if claim else None
+        found = load_claim(self.store, claim) if claim else None
         if claim and found is None:
             raise FormError([fault("claim", "no_claim", words=claim.removeprefix(ID)[:80])])
         return found
@@ -225,11 +227,11 @@ class Desk:
     def _against(self, claim: Claim, draft: ClaimDraft) -> tuple[Fault, ...]:
         """Return what the shapes refuse, asked in the confined process."""
         ends = (claim.subject.value, text(claim.object))
-        classes = {iri: classes_of(self.store, iri) for iri in ends if iri.startswith(ID)}
-        places = [each.place for each in draft.remaining()]
+        classes = {iri: load_classes(self.store, iri) for iri in ends if iri.startswith(ID)}
+        places = [each.place for each in draft.remainder()]
         return tuple(
             Fault(
-                _placed(field_of(each, claim), places),
+                _field_name(field_of(each, claim), places),
                 each.message_zh,
                 each.message_en,
                 shape_name(each, claim, classes),
@@ -244,7 +246,7 @@ class Desk:
         """Return the concept of an id or IRI; FormError where no table holds it."""
         entry = None
         if (local := name.removeprefix(ID)).isascii() and local.replace("-", "").isalnum():
-            entry = stored_concept(self.store, ID + local)
+            entry = load_concept(self.store, ID + local)
         if entry is None:
             raise FormError([fault("concept", "unknown_concept", words=name[:80])])
         return entry
@@ -256,7 +258,7 @@ class Desk:
             raise FormError([fault(field, "which", words=words[:80])])
         return found[0]
 
-    def save_concept(self, who: Person, asked: forms.ConceptEdit) -> Change:
+    def save_concept(self, who: Account, asked: forms.ConceptEdit) -> Change:
         """Write a concept, or the fields of one that changed."""
         old = self.concept(asked.was) if asked.was else None
         values = asked.model_dump(exclude={"was", "version", "reason", "key"})
@@ -267,7 +269,7 @@ class Desk:
         edit = change_concept(self.store, entry) if old else add_concept(entry)
         return self._make(who, asked, edit)
 
-    def add_aliases(self, who: Person, asked: forms.Aliases) -> Change:
+    def add_aliases(self, who: Account, asked: forms.Aliases) -> Change:
         """Add names to a concept."""
         old = self.concept(asked.concept)
         entry = replace(
@@ -278,13 +280,13 @@ class Desk:
         self._check_concept(entry, False)
         return self._make(who, asked, change_concept(self.store, entry))
 
-    def merge(self, who: Person, asked: forms.Merging) -> Change:
+    def merge(self, who: Account, asked: forms.ConceptMerge) -> Change:
         """Merge one concept into another of its kind."""
         source, target = self.concept(asked.concept), self.one("target", asked.target)
         edit = merging.merge_concepts(self.store, source.iri.value, target, asked.reason)
         return self._make(who, asked, edit)
 
-    def split(self, who: Person, asked: forms.Splitting) -> Change:
+    def split(self, who: Account, asked: forms.ConceptSplit) -> Change:
         """Make a new concept of some claims of another."""
         old = self.concept(asked.concept)
         part = Concept(asked.new_id, old.class_name, asked.zh, asked.en, broader=old.broader)
@@ -292,7 +294,7 @@ class Desk:
         edit = merging.split_concept(self.store, old.iri.value, part, asked.claims)
         return self._make(who, asked, edit)
 
-    def deprecate(self, who: Person, asked: forms.Deprecation) -> Change:
+    def deprecate(self, who: Account, asked: forms.Deprecation) -> Change:
         """Retire a concept, in favour of another or of none."""
         old = self.concept(asked.concept)
         target = self.one("target", asked.target) if asked.target else ""
@@ -306,7 +308,7 @@ class Desk:
         return tuple(dict.fromkeys(ids))
 
     def _check_concept(self, entry: Concept, is_new: bool) -> None:
-        faults = faults_of(self.store, entry, is_new)
+        faults = find_faults(self.store, entry, is_new)
         if not faults:
             quads = [*quads_of(entry)]
             quads += [Quad(resource(x), RDF.type, SKOS.Concept, DEFAULT) for x in entry.broader]
@@ -326,7 +328,7 @@ class Desk:
 
     # mappings, quarantine, reports, proposals
 
-    def decide_mapping(self, who: Person, asked: forms.MappingDecision) -> Change:
+    def decide_mapping(self, who: Account, asked: forms.MappingDecision) -> Change:
         """Accept, reject, rule out or reopen a mapping."""
         edit = mappings.decide_mapping(
             self.store,
@@ -338,7 +340,7 @@ class Desk:
         )
         return self._make(who, asked, edit)
 
-    def import_mappings(self, who: Person, asked: forms.MappingImport) -> Change:
+    def import_mappings(self, who: Account, asked: forms.MappingImport) -> Change:
         """Import rows as candidates: of a table, of links in cases, or of a look at UMLS."""
         if asked.source == "cases":
             rows: MappingSet = mappings.case_rows(self.store)
@@ -350,7 +352,7 @@ class Desk:
         read = f"{len(rows.rows)} rows ({asked.source})"
         return self._make(who, asked, replace(edit, reason=read))
 
-    def refuse(self, who: Person, asked: forms.Refusal) -> tuple[Change, ...]:
+    def refuse(self, who: Account, asked: forms.Refusal) -> tuple[Change, ...]:
         """Reject claims of the quarantine, all or none."""
         writing = self.writing()
         keys = {e.claim: f"{asked.key} {e.claim}" if asked.key else "" for e in asked.claims}
@@ -364,28 +366,28 @@ class Desk:
             ]
             return writing.make_all(edits, who.name) if edits else ()
 
-    def answer_report(self, who: Person, asked: forms.ReportAnswer) -> Change:
+    def answer_report(self, who: Account, asked: forms.ReportAnswer) -> Change:
         """Close a reader's report with an answer."""
         taken = asked.action == "right"
         edit = feedback.answer_report(self.store, asked.report, taken, asked.reason)
         return self._make(who, asked, edit)
 
-    def propose(self, who: Person, asked: forms.Proposed) -> Change:
+    def propose(self, who: Account, asked: forms.TermProposal) -> Change:
         """Propose a relation or a shape."""
         kind, name = proposals.read_turtle(asked.turtle)
         edit = proposals.propose_term(kind, name, asked.turtle, asked.reason)
         return self._make(who, asked, edit)
 
-    def settle(self, who: Person, asked: forms.Settlement) -> Change:
+    def settle(self, who: Account, asked: forms.ProposalDecision) -> Change:
         """Approve or decline a proposal of somebody else."""
         approve = asked.action == "approve"
         edit = proposals.settle_proposal(self.writing(), asked.proposal, approve, who.name)
         return self._make(who, asked, edit)
 
 
-def outcome_of(who: Person, old: StoredClaim | None, claims: Sequence[Claim]) -> Outcome:
+def outcome_of(who: Account, old: StoredClaim | None, claims: Sequence[Claim]) -> Outcome:
     """Return where claims are to stand: what touches safety waits for a second reviewer."""
-    if not may(who.role, Right.EDIT):
+    if not has_right(who.role, Right.EDIT):
         return PROPOSE
     if old is not None and old.home != ACCEPTED:
         return MEND
@@ -396,7 +398,7 @@ def outcome_of(who: Person, old: StoredClaim | None, claims: Sequence[Claim]) ->
     return PROPOSE if safety and not same else ACCEPT
 
 
-def since(writing: Changes, thing: str, seen: str) -> tuple[tuple[Change, ...], str]:
+def changes_since(writing: Changes, thing: str, seen: str) -> tuple[tuple[Change, ...], str]:
     """Return the changes of a thing after a version, and its present version."""
     return writing.since(thing, seen)[0], version_of(writing.store, thing)
 
@@ -412,7 +414,7 @@ def _need_reason(reason: str) -> None:
         raise FormError([fault("reason", "reason")])
 
 
-def _placed(name: str, places: Sequence[int]) -> str:
+def _field_name(name: str, places: Sequence[int]) -> str:
     """Return the form's name of a fault's field; the form may leave numbers out."""
     head, dash, part = name.partition("-")
     if not dash or not head[1:].isdigit():

@@ -62,13 +62,13 @@ class Form(BaseModel):
             raise FormError([f for each in error.errors() for f in _faults(each)]) from error
 
 
-class Versioned(Form):
+class VersionedRequest(Form):
     """A request about something that was read in this ``version``; of any where it is empty."""
 
     version: str = ""
 
 
-class Decision(Versioned):
+class Decision(VersionedRequest):
     """A review of one claim; ``version`` is that of the claim which was read.
 
     One by an editor that ``settles`` a dispute ends it: reviews on the other side do not count.
@@ -80,7 +80,7 @@ class Decision(Versioned):
     settles: bool = False
 
 
-class EvidenceRefusal(Versioned):
+class EvidenceRefusal(VersionedRequest):
     """Evidence that waits beside an accepted claim and is not to count."""
 
     claim: Thing
@@ -88,14 +88,14 @@ class EvidenceRefusal(Versioned):
     reason: Needed
 
 
-class Chosen(BaseModel):
+class SelectedClaim(BaseModel):
     """A claim of a batch, with the version that was read."""
 
     claim: Thing
     version: str = ""
 
 
-Several = list[Annotated[Chosen, BeforeValidator(_claim_and_version)]]
+Several = list[Annotated[SelectedClaim, BeforeValidator(_claim_and_version)]]
 Many = Annotated[Several, Field(min_length=1, max_length=MOST)]
 
 
@@ -121,13 +121,13 @@ class Comment(Form):
     text: Needed
 
 
-class Undoing(Form):
+class UndoRequest(Form):
     """The change that is taken back, by its IRI or number."""
 
     change: Annotated[str, Field(min_length=1)]
 
 
-class ClaimEdit(Versioned):
+class ClaimEdit(VersionedRequest):
     """A claim as it should be; without ``claim`` a new one, with two drafts a split."""
 
     claim: Maybe = ""
@@ -135,7 +135,7 @@ class ClaimEdit(Versioned):
     retires: bool = True  # whether the claim is replaced; else another is added beside it
 
 
-class ConceptEdit(Versioned):
+class ConceptEdit(VersionedRequest):
     """A concept as it should be; ``was`` is empty for a new one."""
 
     was: str = ""
@@ -164,7 +164,7 @@ class Aliases(Form):
     en: Lines = ()
 
 
-class Merging(Versioned):
+class ConceptMerge(VersionedRequest):
     """A concept that goes, and the one that takes its names, claims and mappings."""
 
     concept: Annotated[str, Field(min_length=1)]
@@ -172,7 +172,7 @@ class Merging(Versioned):
     reason: Needed
 
 
-class Splitting(Versioned):
+class ConceptSplit(VersionedRequest):
     """A new concept made of some claims of another."""
 
     concept: Annotated[str, Field(min_length=1)]
@@ -183,7 +183,7 @@ class Splitting(Versioned):
     reason: Needed
 
 
-class Deprecation(Versioned):
+class Deprecation(VersionedRequest):
     """A concept that is retired, with the one that replaces it, if any does."""
 
     concept: Annotated[str, Field(min_length=1)]
@@ -191,7 +191,7 @@ class Deprecation(Versioned):
     reason: Needed
 
 
-class MappingDecision(Versioned):
+class MappingDecision(VersionedRequest):
     """What becomes of a mapping; ``rule-out`` accepts that it does not hold."""
 
     mapping: Thing
@@ -222,14 +222,14 @@ class ReportAnswer(Form):
     reason: Needed
 
 
-class Proposed(Form):
+class TermProposal(Form):
     """A relation or a shape in Turtle, for others to approve."""
 
     turtle: Annotated[str, Field(min_length=1, max_length=8000)]
     reason: Needed
 
 
-class Settlement(Form):
+class ProposalDecision(Form):
     """The decision on a proposal."""
 
     proposal: Thing

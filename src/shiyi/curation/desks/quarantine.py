@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from shiyi.curation.changes import REJECTED, Edit, parse_iri
-from shiyi.curation.editing.claims import StoredClaim, passage_text, quads_of, stored_claim
+from shiyi.curation.editing.claims import StoredClaim, load_claim, passage_text, quads_of
 from shiyi.curation.editing.form import fault
 from shiyi.errors import FormError
 from shiyi.ingest.gate import QUARANTINE
@@ -47,7 +47,7 @@ def list_quarantined(
 
 def quarantined_claim(store: QuadStore, iri: str) -> QuarantinedClaim | None:
     """Read one claim of the quarantine; None where it is not there."""
-    stored = stored_claim(store, iri)
+    stored = load_claim(store, iri)
     if stored is None or stored.home != QUARANTINE:
         return None
     values: dict[str, list[str]] = {"zh": [], "en": []}

@@ -25,7 +25,7 @@ from shiyi.ingest.datasets.mapped_tables import RowReader, table_batches
 from shiyi.ingest.datasets.mapping import ClaimRule, Row, Table
 from shiyi.ingest.documents.files import ENDINGS
 from shiyi.ingest.gate import Gate, GateResult
-from shiyi.ingest.sources import ExtractorFactory, IngestRequest, batches_of
+from shiyi.ingest.sources import ExtractorFactory, IngestRequest, open_batches
 from shiyi.linking.labels import FILE, LabelIndex
 from shiyi.model.iris import content_hash
 from shiyi.model.rdf import NamedNode, local_name, text
@@ -66,7 +66,7 @@ class LinkedNames(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ExtractedClaim:
     """A claim that was read, and why the gate withheld it, in both languages; nothing if not."""
 
     claim: str
@@ -89,7 +89,7 @@ class Upload:
     state: str = "waiting"  # waiting, running, done or failed
     fault: str = ""
     report: Report = field(default_factory=Report)
-    read: list[Read] = field(default_factory=list)
+    read: list[ExtractedClaim] = field(default_factory=list)
     unlinked: dict[tuple[str, str], dict[int, Row]] = field(default_factory=dict)
     names: dict[tuple[str, str], NamedNode] = field(default_factory=dict)
     table: Table | None = None  # what its columns hold, once they are chosen
@@ -101,7 +101,7 @@ class Upload:
         return self.path.suffix.lower() in TABLES
 
     @property
-    def withheld(self) -> list[Read]:
+    def withheld(self) -> list[ExtractedClaim]:
         """List the claims that the gate withheld."""
         return [each for each in self.read if each.faults]
 
@@ -130,7 +130,7 @@ class Upload:
             faults = tuple((fault.message_zh, fault.message_en) for fault in each.faults)
             quote = next((e.quote for e in claim.evidence if e.quote), "")
             ends = text(claim.subject), local_name(claim.predicate.value), text(claim.object)
-            self.read.append(Read(claim.iri.value, *ends, quote, faults))
+            self.read.append(ExtractedClaim(claim.iri.value, *ends, quote, faults))
 
 
 def _delimiter(path: Path) -> str:
@@ -250,7 +250,7 @@ class Uploads:
         if (table := upload.table) is None:
             extracting = ExtractorFactory("rules", names, gate, settings, base.path)
             asked = IngestRequest("text")
-            found = batches_of(asked, upload.path, extracting, base, upload.report)
+            found = open_batches(asked, upload.path, extracting, base, upload.report)
         else:
             dataset = upload.dataset = upload.dataset or describe_text(upload.path, upload.name)
             lexicons = {"zh": Lexicon(names), "en": Lexicon(names, "en")}

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.curation.changes import REJECTED, Change, Changes, Edit
-from shiyi.curation.editing.claims import ACCEPTED, Home, StoredClaim, quads_of, stored_claim
-from shiyi.curation.editing.form import span_of
+from shiyi.curation.editing.claims import ACCEPTED, Home, StoredClaim, load_claim, quads_of
+from shiyi.curation.editing.form import find_quote_span
 from shiyi.errors import UsageError
 from shiyi.ingest.gate import CANDIDATES, QUARANTINE
 from shiyi.ingest.tables.conflicts import conflict_quads
@@ -46,7 +46,7 @@ MEND = Outcome(Status.CANDIDATE, True)  # of what was not accepted before
 
 def add_claim(store: QuadStore, claim: Claim, outcome: Outcome) -> Edit:
     """Write a claim that replaces nothing; ``UsageError`` where it was rejected before."""
-    come, gone = arriving_quads(store, claim, outcome, None)
+    come, gone = changed_quads(store, claim, outcome, None)
     return Edit("add", (claim.iri.value,), removed=tuple(gone), added=tuple(come))
 
 
@@ -63,7 +63,7 @@ def replace_claim(
     come: list[Quad] = []
     gone: list[Quad] = []
     for claim in claims:
-        new, lost = arriving_quads(store, claim, outcome, old)
+        new, lost = changed_quads(store, claim, outcome, old)
         come, gone = come + new, gone + lost
         if claim.iri != old.iri:
             come.append(Quad(claim.iri, PROV.wasRevisionOf, old.iri, outcome.home))
@@ -87,7 +87,7 @@ def succession_quads(store: QuadStore, accepted: str) -> tuple[tuple[Quad, ...],
     gone: list[Quad] = []
     come: list[Quad] = []
     for quad in store.match(node, PROV.wasRevisionOf, None, None):
-        old = stored_claim(store, text(quad.object))
+        old = load_claim(store, text(quad.object))
         if old is not None and old.home != REJECTED and old.iri != node:
             left, lost = retirement_quads(store, old, [node])
             come, gone = come + left, gone + lost
@@ -100,13 +100,13 @@ def successors(store: QuadStore, iri: str) -> list[str]:
     return sorted(text(quad.subject) for quad in quads)
 
 
-def arriving_quads(
+def changed_quads(
     store: QuadStore, claim: Claim, outcome: Outcome, old: StoredClaim | None
 ) -> tuple[list[Quad], list[Quad]]:
     """Return the quads to add for a claim, and those to remove of a claim with its IRI."""
     if old is not None and old.iri == claim.iri:
-        return _revised(store, claim, outcome, old)
-    known, status = stored_claim(store, claim.iri.value), outcome.status
+        return _revised_quads(store, claim, outcome, old)
+    known, status = load_claim(store, claim.iri.value), outcome.status
     if known is not None and known.claim.status is Status.REJECTED:
         raise UsageError(
             f"{known.iri.value} was rejected before; open it and undo the rejection, or say "
@@ -120,16 +120,16 @@ def arriving_quads(
         if known.claim.status is Status.ACCEPTED:
             status = Status.ACCEPTED
     place = ACCEPTED if status is Status.ACCEPTED else outcome.home
-    come = list(_standing(store, replace(claim, status=status), place))
+    come = list(_standing_claims(store, replace(claim, status=status), place))
     for stored in (old, known):
         if stored is not None:
-            come += _carried(store, stored, claim, place)
+            come += _carry(store, stored, claim, place)
     if place == ACCEPTED:
         come += _conflicts(store, claim)
     return come, gone
 
 
-def _revised(
+def _revised_quads(
     store: QuadStore, claim: Claim, outcome: Outcome, old: StoredClaim
 ) -> tuple[list[Quad], list[Quad]]:
     """Return the changes of a claim that states the same on other evidence."""
@@ -141,8 +141,8 @@ def _revised(
     freed = old.home == QUARANTINE
     place = CANDIDATES if freed else old.home
     status = Status.CANDIDATE if freed else old.claim.status
-    come = list(_standing(store, replace(claim, status=status), place))
-    come += _carried(store, old, claim, place)
+    come = list(_standing_claims(store, replace(claim, status=status), place))
+    come += _carry(store, old, claim, place)
     dropped = _CLAIMED | ({RDFS.comment} if freed else set())  # why it was withheld
     come += (
         Quad(q.subject, q.predicate, q.object, place)
@@ -158,18 +158,18 @@ _CLAIMED = frozenset({
 })  # fmt: skip
 
 
-def _standing(store: QuadStore, claim: Claim, place: Home) -> Iterator[Quad]:
+def _standing_claims(store: QuadStore, claim: Claim, place: Home) -> Iterator[Quad]:
     yield from claim_quads(claim, place)
     for evidence in claim.evidence:
         if evidence.passage and place != ACCEPTED:
             yield Quad(claim.iri, SHIYI.supportedByText, evidence.passage, place)
-        if span := span_of(evidence, store):
+        if span := find_quote_span(evidence, store):
             for predicate, at in zip((SHIYI.quoteStart, SHIYI.quoteEnd), span, strict=True):
                 number = Literal(str(at), datatype=XSD_INTEGER)
                 yield Quad(evidence.iri(claim.iri), predicate, number, place)
 
 
-def _carried(store: QuadStore, stored: StoredClaim, claim: Claim, place: Home) -> Iterator[Quad]:
+def _carry(store: QuadStore, stored: StoredClaim, claim: Claim, place: Home) -> Iterator[Quad]:
     """Yield the statements about remaining evidence that no field of a form has."""
     remaining = {_likeness(each): each.iri(claim.iri) for each in claim.evidence}
     for node, evidence in zip(stored.nodes, stored.claim.evidence, strict=True):
@@ -209,8 +209,8 @@ def retirement_quads(
 def _conflicts(store: QuadStore, claim: Claim) -> Iterator[Quad]:
     """Yield the conflicts of one claim with the accepted ones about the same two things."""
     others: dict[str, Claim] = {claim.iri.value: claim}
-    for iri in _about(store, claim):
-        stored = stored_claim(store, iri)
+    for iri in _possible_conflicts(store, claim):
+        stored = load_claim(store, iri)
         if stored is not None and stored.home == ACCEPTED:
             others.setdefault(iri, stored.claim)
     for quad in conflict_quads(others.values(), _broader(store, others.values())):
@@ -218,7 +218,7 @@ def _conflicts(store: QuadStore, claim: Claim) -> Iterator[Quad]:
             yield quad
 
 
-def _about(store: QuadStore, claim: Claim) -> Iterator[str]:
+def _possible_conflicts(store: QuadStore, claim: Claim) -> Iterator[str]:
     """Yield the accepted claims that might conflict: same pair of things, or two natures."""
     target = claim.object
     triples = [*store.match(claim.subject, None, target, ACCEPTED)]
@@ -259,7 +259,7 @@ def plan_retirements(store: QuadStore, planned: Edit) -> Iterator[Edit]:
             yield Edit(KIND, (*olds, iri), planned.reason, gone, come)
 
 
-def bring_back(changes: Changes, undone: Change, agent: str) -> None:
+def restore_replaced(changes: Changes, undone: Change, agent: str) -> None:
     """Restore what a claim took the place of, where the claim is no longer accepted."""
     for iri in undone.about:
         node = NamedNode(iri)

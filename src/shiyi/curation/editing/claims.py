@@ -45,7 +45,7 @@ class StoredClaim:
         return self.claim.status.value
 
 
-def stored_claim(store: QuadStore, iri: str) -> StoredClaim | None:
+def load_claim(store: QuadStore, iri: str) -> StoredClaim | None:
     """Read one claim, the accepted view first; None where none of these graphs holds it whole."""
     try:
         node = NamedNode(iri)
@@ -62,7 +62,7 @@ def stored_claim(store: QuadStore, iri: str) -> StoredClaim | None:
     results = [
         (each, created)
         for each in sorted(_nodes(store, node, SHIYI.evidence, home), key=str)
-        if (created := stored_evidence(store, each, home)) is not None
+        if (created := load_evidence(store, each, home)) is not None
     ]
     if not results or not isinstance(target, NamedNode | Literal):
         return None
@@ -71,26 +71,26 @@ def stored_claim(store: QuadStore, iri: str) -> StoredClaim | None:
         triple.predicate,
         target,
         tuple(created for _, created in results),
-        Polarity(local_name(first_value(store, node, SHIYI.polarity, home)) or "positive"),
-        Status(local_name(first_value(store, node, SHIYI.status, home)) or "candidate"),
-        stored_text(store, target),
+        Polarity(local_name(load_value(store, node, SHIYI.polarity, home)) or "positive"),
+        Status(local_name(load_value(store, node, SHIYI.status, home)) or "candidate"),
+        load_text(store, target),
     )
-    stored = float(first_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
+    stored = float(load_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
     return StoredClaim(node, claim, home, tuple(each for each, _ in results), stored)
 
 
-def stored_text(store: QuadStore, target: NamedNode | Literal) -> Text | None:
+def load_text(store: QuadStore, target: NamedNode | Literal) -> Text | None:
     """Read the text that an object names; None where it is none, or changed past curation."""
     if isinstance(target, Literal) or not is_text(target.value):
         return None
-    values = labels_of(store, target)
+    values = load_labels(store, target)
     if not values.keys() & {"zh", "en"}:
         return None
     stated = Text(values.get("zh", ""), values.get("en", ""))
     return stated if stated.iri == target else None
 
 
-def labels_of(
+def load_labels(
     store: QuadStore, node: NamedNode, predicate: NamedNode = RDFS.label, home: Home | None = None
 ) -> dict[str, str]:
     """Return the labels of a thing by language; one without a language by the empty text."""
@@ -98,40 +98,40 @@ def labels_of(
     return {each.language or "": each.value for each in terms if isinstance(each, Literal)}
 
 
-def stored_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:
+def load_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:
     """Read one piece of evidence; None where its source is not known."""
-    source = stored_source(store, first_value(store, node, DCTERMS.source, home))
+    source = load_source(store, load_value(store, node, DCTERMS.source, home))
     if source is None:
         return None
     passage = next(
         (each for each in _nodes(store, node, PROV.wasDerivedFrom, home) if each != source.iri),
         None,
     )
-    activity = local_name(first_value(store, node, PROV.wasGeneratedBy, home)).removeprefix(
+    activity = local_name(load_value(store, node, PROV.wasGeneratedBy, home)).removeprefix(
         "activity-"
     )
-    kind = local_name(first_value(store, node, SHIYI.evidenceKind, home)).lower()
-    suggested = first_value(store, node, SHIYI.suggestedSource, home)
+    kind = local_name(load_value(store, node, SHIYI.evidenceKind, home)).lower()
+    suggested = load_value(store, node, SHIYI.suggestedSource, home)
     return Evidence(
         source,
-        Confidence(float(first_value(store, node, SHIYI.extractionConfidence, home) or 0)),
-        first_value(store, node, SHIYI.sourceLocator, home),
+        Confidence(float(load_value(store, node, SHIYI.extractionConfidence, home) or 0)),
+        load_value(store, node, SHIYI.sourceLocator, home),
         EvidenceKind(kind) if kind in set(EvidenceKind) else EvidenceKind.RECALLED,
-        first_value(store, node, SHIYI.quote, home),
+        load_value(store, node, SHIYI.quote, home),
         passage,
         tuple(_qualifiers(store, node, home)),
         activity or "curation",
-        stored_source(store, suggested) if suggested else None,
+        load_source(store, suggested) if suggested else None,
     )
 
 
-def stored_source(store: QuadStore, iri: str) -> Source | None:
+def load_source(store: QuadStore, iri: str) -> Source | None:
     """Read a source from whichever graph describes it."""
     node = NamedNode(iri) if iri else None
     if node is None or not any(store.match(node, RDF.type, SHIYI.Source, None)):
         return None
-    titles = labels_of(store, node)
-    tier = local_name(first_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")
+    titles = load_labels(store, node)
+    tier = local_name(load_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")
     name = local_name(iri).removeprefix("source-")
     any_title = next(iter(titles.values()), name)
     return Source(
@@ -139,20 +139,20 @@ def stored_source(store: QuadStore, iri: str) -> Source | None:
         titles.get("zh", any_title),
         titles.get("en", any_title),
         Tier(tier) if tier in set(Tier) else Tier.WEBPAGE,
-        first_value(store, node, DCTERMS.date, None),
-        first_value(store, node, DCTERMS.identifier, None),
-        first_value(store, node, DCTERMS.license, None),
-        first_value(store, node, SHIYI.lineage, None),
-        first_value(store, node, RDFS.comment, None),
+        load_value(store, node, DCTERMS.date, None),
+        load_value(store, node, DCTERMS.identifier, None),
+        load_value(store, node, DCTERMS.license, None),
+        load_value(store, node, SHIYI.lineage, None),
+        load_value(store, node, RDFS.comment, None),
     )
 
 
 def passage_text(store: QuadStore, passage: str) -> str:
     """Return the words of a passage, or nothing where it is not known."""
-    return first_value(store, NamedNode(passage), RDF.value, None) if passage else ""
+    return load_value(store, NamedNode(passage), RDF.value, None) if passage else ""
 
 
-def classes_of(store: QuadStore, iri: str) -> frozenset[str]:
+def load_classes(store: QuadStore, iri: str) -> frozenset[str]:
     """Return the local names of a thing's classes in our vocabulary, with those above them."""
     schema = Schema.load()
     names = {
@@ -175,12 +175,12 @@ def find_concepts(store: QuadStore, words: str, kinds: tuple[str, ...] = ()) -> 
     quads = [each for each in quads if any(store.match(node_of(each), RDF.type, SKOS.Concept))]
     return quads or [
         each
-        for each in _labelled(store, words)
-        if not kinds or classes_of(store, each) & frozenset(kinds)
+        for each in _find_labelled(store, words)
+        if not kinds or load_classes(store, each) & frozenset(kinds)
     ]
 
 
-def _labelled(store: QuadStore, words: str) -> list[str]:
+def _find_labelled(store: QuadStore, words: str) -> list[str]:
     for predicate in (SKOS.prefLabel, SKOS.altLabel):
         results: dict[str, None] = {}
         for language in ("zh", "en"):
@@ -193,7 +193,7 @@ def _labelled(store: QuadStore, words: str) -> list[str]:
     return []
 
 
-def first_value(store: QuadStore, node: NamedNode, predicate: NamedNode, home: Home | None) -> str:
+def load_value(store: QuadStore, node: NamedNode, predicate: NamedNode, home: Home | None) -> str:
     """Return one value as text, or nothing."""
     return next((text(quad.object) for quad in store.match(node, predicate, None, home)), "")
 

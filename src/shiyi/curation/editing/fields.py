@@ -148,7 +148,7 @@ class ShapeForms:
         by_shape = {e.path for target in above for e in self.constraints.get(target, ())}
         by_domain = {n for n, p in self.schema.properties.items() if p.domain & above}
         known = (by_shape | by_domain) & self.schema.properties.keys()
-        claimed = (n for n in known if self._claimed(n))
+        claimed = (n for n in known if self._is_claimed(n))
         return tuple(sorted(claimed))
 
     def object_field(self, relation: str, classes: Iterable[str]) -> Field:
@@ -197,7 +197,7 @@ class ShapeForms:
         fitting.sort(key=lambda each: each.target not in above)
         return fitting[0].shape if fitting else ""
 
-    def _claimed(self, name: str) -> bool:
+    def _is_claimed(self, name: str) -> bool:
         prop = self.schema.property(name)
         if name in DERIVED or not (prop.is_text or prop.is_object):
             return False

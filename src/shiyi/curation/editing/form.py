@@ -8,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shiyi.curation.editing.claims import (
     StoredClaim,
-    classes_of,
     find_concepts,
+    load_classes,
+    load_source,
     passage_text,
-    stored_source,
 )
 from shiyi.curation.editing.fields import Constraint, ShapeForms
 from shiyi.errors import Fault, RangeError
-from shiyi.ingest.tables.claims import evidence_of
+from shiyi.ingest.tables.claims import build_evidence
 from shiyi.ingest.tables.tsv import split
 from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity, Text
 from shiyi.model.iris import ID, VOCAB
@@ -102,7 +102,7 @@ class ClaimDraft(BaseModel):
             object=stated.zh,
             object_en=stated.en,
             polarity=claim.polarity.value,
-            evidence=tuple(_drafted(i, each) for i, each in enumerate(claim.evidence)),
+            evidence=tuple(_draft_evidence(i, each) for i, each in enumerate(claim.evidence)),
         )
 
     @classmethod
@@ -116,7 +116,7 @@ class ClaimDraft(BaseModel):
             evidence=tuple(_evidence_sent(n, form) for n in places),
         )
 
-    def remaining(self) -> tuple[EvidenceDraft, ...]:
+    def remainder(self) -> tuple[EvidenceDraft, ...]:
         """List the evidence that stays."""
         return tuple(each for each in self.evidence if not (each.removed or each.is_empty))
 
@@ -150,7 +150,7 @@ def _evidence_sent(place: int, form: Mapping[str, str]) -> EvidenceDraft:
     )
 
 
-def _drafted(place: int, evidence: Evidence) -> EvidenceDraft:
+def _draft_evidence(place: int, evidence: Evidence) -> EvidenceDraft:
     return EvidenceDraft(
         place=place,
         source=_work_of(evidence),
@@ -164,7 +164,7 @@ def _drafted(place: int, evidence: Evidence) -> EvidenceDraft:
     )
 
 
-def claim_of(
+def build_claim(
     draft: ClaimDraft, store: QuadStore, weights: ConfidenceSettings
 ) -> tuple[Claim | None, tuple[Fault, ...]]:
     """Return the claim of a draft, or every fault of it."""
@@ -173,9 +173,9 @@ def claim_of(
     relation = _relation(draft, subject, store, faults)
     value = _object(draft, subject, relation, store, faults) if relation else None
     evidence = [
-        each for each in (_evidence(e, store, weights, faults) for e in draft.remaining()) if each
+        each for each in (_evidence(e, store, weights, faults) for e in draft.remainder()) if each
     ]
-    if not draft.remaining():
+    if not draft.remainder():
         faults.append(fault("evidence", "no_evidence"))
     if draft.polarity not in set(Polarity):
         faults.append(fault("polarity", "polarity"))
@@ -184,7 +184,7 @@ def claim_of(
     if value == NamedNode(subject) and draft.polarity == "positive":
         return None, (fault("object", "itself"),)
     try:
-        return Claim.stating(
+        return Claim.create(
             NamedNode(subject),
             NamedNode(VOCAB + draft.relation),
             value,
@@ -220,7 +220,7 @@ def _relation(draft: ClaimDraft, subject: str | None, store: QuadStore, faults: 
     if draft.relation not in forms.schema.properties:
         faults.append(fault("relation", "unknown_relation", words=draft.relation[:80]))
         return ""
-    if subject and draft.relation not in forms.relations(classes_of(store, subject)):
+    if subject and draft.relation not in forms.relations(load_classes(store, subject)):
         faults.append(fault("relation", "relation_not_for", words=draft.relation))
     return draft.relation
 
@@ -229,7 +229,7 @@ def _object(
     draft: ClaimDraft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
 ) -> Object | Text | None:
     expected = ShapeForms.load().object_field(
-        relation, classes_of(store, subject) if subject else ()
+        relation, load_classes(store, subject) if subject else ()
     )
     if expected.kind == "concept":
         result = _concept(draft.object, "object", store, expected.kinds, faults)
@@ -247,11 +247,11 @@ def _evidence(
 ) -> Evidence | None:
     before = len(faults)
     iri = draft.source if draft.source.startswith(ID) else f"{ID}source-{draft.source}"
-    source = stored_source(store, iri) if is_iri(iri) else None
+    source = load_source(store, iri) if is_iri(iri) else None
     needless = not draft.source and draft.kind in {each.value for each in UNOPENED}
     if source is None and not needless:
         faults.append(fault(draft.name("source"), "unknown_source", words=draft.source[:80]))
-    faults += _broken(draft)
+    faults += _field_violations(draft)
     given = {name: value for name, value in draft.qualifiers.items() if name in QUALIFIERS}
     if words := given.get(ABOUT):
         found = [_concept(each, draft.name(ABOUT), store, (), faults) for each in split(words)]
@@ -260,11 +260,11 @@ def _evidence(
         value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
         if value:
             _is_text(value, draft.name(part), _SHORT, faults)
-    _quoted(draft, store, faults)
+    _check_quotes(draft, store, faults)
     if len(faults) > before:
         return None
     kind = EvidenceKind(draft.kind)
-    made = evidence_of(
+    made = build_evidence(
         source,
         kind,
         Confidence(float(draft.confidence)) if draft.confidence else None,
@@ -288,7 +288,7 @@ def _work_of(evidence: Evidence) -> str:
     return work.id if work else ""
 
 
-def _broken(draft: EvidenceDraft) -> Iterator[Fault]:
+def _field_violations(draft: EvidenceDraft) -> Iterator[Fault]:
     """Yield the violations of single fields: choices, patterns, ranges."""
     forms = ShapeForms.load()
     values = {
@@ -300,15 +300,15 @@ def _broken(draft: EvidenceDraft) -> Iterator[Fault]:
         if value:
             part = {"extractionConfidence": "confidence", "evidenceKind": "kind"}.get(name, name)
             for each in forms.evidence_field(name).against(value):
-                yield of_constraint(draft.name(part), each)
+                yield constraint_fault(draft.name(part), each)
 
 
-def of_constraint(name: str, broken: Constraint) -> Fault:
+def constraint_fault(name: str, broken: Constraint) -> Fault:
     """Return the fault of a field that breaks a constraint of a shape."""
     return Fault(name, broken.message_zh, broken.message_en, broken.shape)
 
 
-def _quoted(draft: EvidenceDraft, store: QuadStore, faults: list[Fault]) -> None:
+def _check_quotes(draft: EvidenceDraft, store: QuadStore, faults: list[Fault]) -> None:
     if draft.quote:
         _is_text(draft.quote, draft.name("quote"), LONGEST, faults)
     if not draft.passage:
@@ -341,7 +341,7 @@ def _is_activity(value: str) -> bool:
     return 0 < len(value) <= 60 and all(c.isascii() and (c.isalnum() or c in "-._") for c in value)
 
 
-def span_of(evidence: Evidence, store: QuadStore) -> tuple[int, int] | None:
+def find_quote_span(evidence: Evidence, store: QuadStore) -> tuple[int, int] | None:
     """Return where a quote begins and ends in its passage, or None."""
     if not (evidence.quote and evidence.passage):
         return None

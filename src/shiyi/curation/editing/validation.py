@@ -20,7 +20,7 @@ from shiyi.model.rdf import NamedNode, Quad, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, SHIYI
 from shiyi.settings import QuerySettings
-from shiyi.shapes.validation import Result, lowered, shape_names, shapes_graph, validate
+from shiyi.shapes.validation import Result, shape_names, shapes_graph, to_graph, validate
 from shiyi.sparql.sandbox.confinement import confine
 from shiyi.sparql.sandbox.framing import receive, send
 from shiyi.sparql.sandbox.process import WorkerGoneError, WorkerProcess
@@ -36,7 +36,7 @@ SECONDS = 5.0  # for one claim, which takes some hundredths
 _QUADS = 5000  # of one check
 
 
-class Checker:
+class EditChecker:
     """Runs the shapes over unsaved statements; one at a time, since a check takes milliseconds."""
 
     def __init__(self, limits: QuerySettings | None = None, seconds: float = SECONDS) -> None:
@@ -76,7 +76,7 @@ class Checker:
         with self._turn:
             try:
                 self._process = self._process or WorkerProcess(self._limits, PROGRAM)
-                self._process.greeting()
+                self._process.wait_for_greeting()
                 deadline = time.monotonic() + self._seconds
                 reply, _ = self._process.ask(request, deadline, n_quads(sent))
             except TimeoutError:
@@ -147,7 +147,7 @@ class Effect:
         return any(each != self.before for each in self.after)
 
 
-def effect_of(
+def compute_effect(
     store: QuadStore, old: StoredClaim | None, claims: tuple[Claim, ...], edit: Edit
 ) -> Effect:
     """Return the effect that an edit would have; it reads only."""
@@ -210,7 +210,7 @@ def main(memory_mib: str, rows: str, size: str) -> None:
     """Read the shapes, give up sockets and memory, then answer until standard input ends."""
     shapes = shapes_graph()
     names = {name: shapes_graph(name) for name in shape_names()}
-    validate(lowered(parse_n_quads(_FIRST)), names["review"])  # so that the first asker waits less
+    validate(to_graph(parse_n_quads(_FIRST)), names["review"])  # so that the first asker waits less
     blocked = confine(int(memory_mib))
     send({"outcome": "ready", "network_blocked": blocked}, b"")
     remaining: dict[frozenset[str], Graph] = {}
@@ -224,16 +224,16 @@ def main(memory_mib: str, rows: str, size: str) -> None:
             if relations not in remaining:
                 remaining[relations] = prune_shapes(_copy(shapes), relations)
             chosen = remaining[relations]
-        send(_checked(body, chosen), b"")
+        send(_check_request(body, chosen), b"")
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 _FIRST = b"<https://e.org/a> <https://e.org/p> <https://e.org/b> .\n"
 
 
-def _checked(body: bytes, shapes: "Graph") -> dict[str, Any]:
+def _check_request(body: bytes, shapes: "Graph") -> dict[str, Any]:
     try:
-        results = validate(lowered(parse_n_quads(body)), shapes)
+        results = validate(to_graph(parse_n_quads(body)), shapes)
     except MemoryError:
         return {"outcome": "limit", "limit": "memory"}
     except (ShiyiError, ValueError) as fault:

@@ -9,15 +9,9 @@ from pathlib import Path
 from shutil import copytree
 
 from shiyi.curation.changes import Change, Changes, Edit
-from shiyi.curation.editing.claims import (
-    ACCEPTED,
-    StoredClaim,
-    first_value,
-    labels_of,
-    stored_claim,
-)
+from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, load_claim, load_labels, load_value
 from shiyi.curation.sync.tables import Tables, TableText
-from shiyi.curation.vocabulary.concepts import stored_concept
+from shiyi.curation.vocabulary.concepts import load_concept
 from shiyi.curation.vocabulary.mappings import Mapping as Mapped
 from shiyi.curation.vocabulary.mappings import read_mapping
 from shiyi.curation.vocabulary.proposals import PROPOSALS, read_proposal
@@ -46,7 +40,7 @@ ONTO = "sync from tables"  # the kind of a change that brought tables in
 
 
 @dataclass(slots=True)
-class Touched:
+class CuratedQuads:
     """The net quads that curators added and removed, and their subjects."""
 
     added: set[Quad] = field(default_factory=set)
@@ -54,7 +48,7 @@ class Touched:
     subjects: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> "Touched":
+    def of(cls, records: Iterable[Record]) -> "CuratedQuads":
         """Sum up the records of a journal, without what came from the tables."""
         created = cls()
         for record in records:
@@ -72,7 +66,7 @@ class Touched:
         return created
 
     @classmethod
-    def read(cls, kb: Path) -> "Touched":
+    def read(cls, kb: Path) -> "CuratedQuads":
         """Sum up the journal of a base."""
         return cls.of(read_journal(kb / JOURNAL_FILE))
 
@@ -133,7 +127,7 @@ class Incoming:
         return not (self.added or self.removed)
 
 
-def outgoing(
+def write_outgoing(
     base: KnowledgeBase, folder: Path, weights: ConfidenceSettings | None = None
 ) -> Outgoing:
     """Write the curators' changes into the tables of ``folder``, in memory.
@@ -142,7 +136,7 @@ def outgoing(
     not build, as when both sides renamed one thing.
     """
     weights = weights or ConfidenceSettings()
-    touched, store = Touched.read(base.path), base.store
+    touched, store = CuratedQuads.read(base.path), base.store
     starter = load_starter(folder, weights)
     stated = list(cells_of(folder, starter, weights))
     result = Outgoing(Tables(folder))
@@ -211,7 +205,7 @@ def _check(result: Outgoing, folder: Path, weights: ConfidenceSettings) -> None:
             ) from fault
 
 
-def incoming(
+def read_incoming(
     base: KnowledgeBase, folder: Path, weights: ConfidenceSettings | None = None
 ) -> Incoming:
     """Return the changes of the tables alone since the last build.
@@ -219,7 +213,7 @@ def incoming(
     What curators changed stays as they left it until it is in the tables. The vocabulary itself
     (lists of classes) needs ``shiyi build``.
     """
-    touched = Touched.read(base.path)
+    touched = CuratedQuads.read(base.path)
     wanted = {q for q in load_starter(folder, weights).quads() if _plain(q)}
     stored = {q for place in TABLED for q in base.store.match(graph=place) if _plain(q)}
     added = [q for q in wanted - stored if q not in touched.removed]
@@ -231,12 +225,12 @@ def incoming(
         if q.predicate == SHIYI.evidence and text(q.subject) in theirs
     }
     return Incoming(
-        tuple(sorted((q for q in added if not _contested(q, theirs)), key=str)),
-        tuple(sorted((q for q in removed if not _contested(q, theirs)), key=str)),
+        tuple(sorted((q for q in added if not _is_contested(q, theirs)), key=str)),
+        tuple(sorted((q for q in removed if not _is_contested(q, theirs)), key=str)),
     )
 
 
-def take_in(changes: Changes, result: Incoming, agent: str) -> Change:
+def apply_table_changes(changes: Changes, result: Incoming, agent: str) -> Change:
     """Write what the tables changed, as one change that can be undone."""
     if result.is_empty:
         raise UsageError("the base holds what the tables hold already")
@@ -263,7 +257,7 @@ def _plain(quad: Quad) -> bool:
     return not any(isinstance(each, BlankNode) for each in terms)
 
 
-def _contested(quad: Quad, theirs: set[str]) -> bool:
+def _is_contested(quad: Quad, theirs: set[str]) -> bool:
     """Return whether a quad is of a claim that curators changed and that is not exported yet."""
     target = "" if isinstance(quad.object, Triple) else text(quad.object)
     return text(quad.subject) in theirs or target in theirs
@@ -286,7 +280,7 @@ def sync_claims(
         if each.claim.iri.value in done:
             values[each.claim.iri.value].append(each)
     for iri in sorted(done):
-        stored = stored_claim(store, iri)
+        stored = load_claim(store, iri)
         stored = stored if stored is not None and stored.home == ACCEPTED else None
         _one(result, values.get(iri, []), stored, weights, iri)
 
@@ -317,11 +311,11 @@ def _one(
             leaving.setdefault(id(each), (each, []))[1].append(evidence)
     for each, gone in leaving.values():
         stays = [e for e in each.claim.evidence if e not in gone]
-        _take_out(result.tables, each, stays, weights)
+        _remove_from_cell(result.tables, each, stays, weights)
         result.claims += len(gone)
     if stored:
         for evidence in here.values():
-            result.tables.file(CLAIM_DESK, LONG).append(row_of(stored.claim, evidence, weights))
+            result.tables.file(CLAIM_DESK, LONG).append(build_row(stored.claim, evidence, weights))
             result.claims += 1
 
 
@@ -334,7 +328,7 @@ def _same(one: Evidence, others: list[Evidence]) -> bool:
     )
 
 
-def row_of(claim: Claim, evidence: Evidence, weights: ConfidenceSettings) -> Mapping[str, str]:
+def build_row(claim: Claim, evidence: Evidence, weights: ConfidenceSettings) -> Mapping[str, str]:
     """Write one piece of evidence as a row of a long table."""
     value, predicate = claim.object, local_name(claim.predicate.value)
     body = claim.text or Text(text(value).removeprefix(ID))
@@ -354,7 +348,7 @@ def row_of(claim: Claim, evidence: Evidence, weights: ConfidenceSettings) -> Map
     }
 
 
-def _take_out(
+def _remove_from_cell(
     tables: Tables, each: ClaimCell, stays: list[Evidence], weights: ConfidenceSettings
 ) -> None:
     """Remove a claim from its cell; its remaining evidence stays in the tables."""
@@ -380,7 +374,7 @@ def _take_out(
             values.remove(each.value)
             table.set(line, each.column, "|".join(values))
     for evidence in stays:  # of the same cell, from another source of the row
-        tables.file(CLAIM_DESK, LONG).append(row_of(each.claim, evidence, weights))
+        tables.file(CLAIM_DESK, LONG).append(build_row(each.claim, evidence, weights))
     if not any(table.get(line, column) for column in table.columns if column not in _FRAME):
         table.drop(line)
 
@@ -404,7 +398,7 @@ def sync_concepts(
     """Update the concept tables to the base's version of the touched concepts; count them."""
     changed, renamed = 0, dict[str, tuple[Concept, Concept]]()
     for iri in touched:
-        entry, old = stored_concept(store, iri), known.get(iri.removeprefix(ID))
+        entry, old = load_concept(store, iri), known.get(iri.removeprefix(ID))
         if entry is None and any(store.match(NamedNode(iri), None, None, RETIRED)):
             changed += _retire(tables, store, iri, old)
         elif entry is not None and old is None:
@@ -453,9 +447,9 @@ def _retire(tables: Tables, store: QuadStore, iri: str, old: Concept | None) -> 
         tables.file(old.place.file).drop(old.place.line)
     elif any(line.split("\t")[0] == iri.removeprefix(ID) for line in stones.before.split("\n")):
         return 0
-    labels = labels_of(store, node, SKOS.prefLabel, RETIRED)
-    heir = first_value(store, node, DCTERMS.isReplacedBy, RETIRED).removeprefix(ID)
-    reason = " ".join(first_value(store, node, RDFS.comment, RETIRED).split())
+    labels = load_labels(store, node, SKOS.prefLabel, RETIRED)
+    heir = load_value(store, node, DCTERMS.isReplacedBy, RETIRED).removeprefix(ID)
+    reason = " ".join(load_value(store, node, RDFS.comment, RETIRED).split())
     stones.append(
         {
             "id": iri.removeprefix(ID),

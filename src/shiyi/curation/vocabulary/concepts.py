@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import Final
 
 from shiyi.curation.changes import Edit
-from shiyi.curation.editing.claims import first_value
+from shiyi.curation.editing.claims import load_value
 from shiyi.curation.editing.form import fault
 from shiyi.errors import Fault, FormError
 from shiyi.ingest.tables.concepts import (
@@ -14,8 +14,8 @@ from shiyi.ingest.tables.concepts import (
     LISTS,
     RETIRED,
     Concept,
+    concept_pinyin,
     concept_quads,
-    pinyin_of,
 )
 from shiyi.model.iris import ID, VOCAB, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, text
@@ -34,13 +34,13 @@ _WRITTEN = frozenset({
 
 def quads_of(concept: Concept) -> Iterator[Quad]:
     """Yield what the base says of a concept."""
-    yield from concept_quads(concept, concept.broader, pinyin_of(concept))
+    yield from concept_quads(concept, concept.broader, concept_pinyin(concept))
     if not concept.broader:
         scheme = resource(f"scheme-{KINDS[concept.class_name]}")
         yield Quad(scheme, SKOS.hasTopConcept, concept.iri, DEFAULT)
 
 
-def stored_concept(store: QuadStore, iri: str) -> Concept | None:
+def load_concept(store: QuadStore, iri: str) -> Concept | None:
     """Read a concept of the base; None where it holds none of that name."""
     node = NamedNode(iri)
     kinds = [
@@ -73,7 +73,7 @@ def stored_concept(store: QuadStore, iri: str) -> Concept | None:
         first(SKOS.prefLabel, "en"),
         texts(SKOS.altLabel, "zh"),
         texts(SKOS.altLabel, "en"),
-        first_value(store, node, SHIYI.pinyin, DEFAULT),
+        load_value(store, node, SHIYI.pinyin, DEFAULT),
         texts(SHIYI.latinName, None),
         texts(SKOS.notation, None),
         tuple(sorted(each.removeprefix(ID) for each in broader)),
@@ -84,7 +84,7 @@ def stored_concept(store: QuadStore, iri: str) -> Concept | None:
         any(store.match(node, SKOS.inScheme, _TCM_SIGN, DEFAULT)),
     )
     bare = replace(created, pinyin="")
-    return bare if pinyin_of(bare) == created.pinyin else created
+    return bare if concept_pinyin(bare) == created.pinyin else created
 
 
 def add_concept(concept: Concept) -> Edit:
@@ -103,17 +103,17 @@ def change_concept(store: QuadStore, concept: Concept) -> Edit:
 def difference(store: QuadStore, concept: Concept) -> tuple[list[Quad], list[Quad]]:
     """Return the quads to remove and to add so that the base has this concept."""
     after = set(quads_of(concept))
-    before = own_quads(store, concept.iri)
+    before = form_quads(store, concept.iri)
     return sorted(before - after, key=str), sorted(after - before, key=str)
 
 
-def own_quads(store: QuadStore, node: NamedNode) -> set[Quad]:
+def form_quads(store: QuadStore, node: NamedNode) -> set[Quad]:
     """Return the quads of a concept that a form covers."""
     results = {q for q in store.match(node, None, None, DEFAULT) if q.predicate in _WRITTEN}
     return results | set(store.match(None, SKOS.hasTopConcept, node, DEFAULT))
 
 
-def faults_of(store: QuadStore, concept: Concept, is_new: bool) -> tuple[Fault, ...]:
+def find_faults(store: QuadStore, concept: Concept, is_new: bool) -> tuple[Fault, ...]:
     """List the faults of a concept apart from those of the shapes."""
     return (*_names(store, concept, is_new), *_texts(concept), *_above(store, concept))
 
@@ -126,19 +126,18 @@ def _names(store: QuadStore, concept: Concept, is_new: bool) -> Iterator[Fault]:
     if not ID_FORM.fullmatch(concept.id) or not concept.id.startswith(f"{kind}-"):
         yield fault("id", "id_form", words=f"{kind}-…")
     elif is_new and (
-        stored_concept(store, concept.iri.value)
-        or any(store.match(concept.iri, None, None, RETIRED))
+        load_concept(store, concept.iri.value) or any(store.match(concept.iri, None, None, RETIRED))
     ):
         yield fault("id", "id_taken")
     for language, label in (("zh", concept.zh), ("en", concept.en)):
         if not label:
             yield fault(language, "no_label", language=language)
-        for other in _called(store, label, language, kind) if label else ():
+        for other in _find_namesakes(store, label, language, kind) if label else ():
             if other != concept.id:
                 yield fault(language, "label_taken", words=label, names=other)
 
 
-def _called(store: QuadStore, label: str, language: str, kind: str) -> Iterator[str]:
+def _find_namesakes(store: QuadStore, label: str, language: str, kind: str) -> Iterator[str]:
     """Yield the concepts of a kind that have a preferred label."""
     for quad in store.match(None, SKOS.prefLabel, Literal(label, language=language), DEFAULT):
         name = text(quad.subject).removeprefix(ID)
@@ -159,7 +158,7 @@ def _texts(concept: Concept) -> Iterator[Fault]:
 def _above(store: QuadStore, concept: Concept) -> Iterator[Fault]:
     kind = KINDS.get(concept.class_name, "")
     for each in concept.broader:
-        above = stored_concept(store, ID + each) if each.isascii() else None
+        above = load_concept(store, ID + each) if each.isascii() else None
         if above is None or KINDS[above.class_name] != kind:
             yield fault("broader", "unknown_concept", words=each[:80])
         elif concept.id in ancestors(store, each) | {each}:

@@ -10,13 +10,13 @@ from shiyi.curation.changes import Edit, is_stored, parse_iri
 from shiyi.curation.editing.form import fault
 from shiyi.curation.vocabulary.sssom import MappingSet, Row
 from shiyi.errors import FormatError, FormError, UsageError
-from shiyi.ingest.datasets.umls import linker_of
+from shiyi.ingest.datasets.umls import open_umls_linker
 from shiyi.ingest.tables.concepts import Concept
 from shiyi.ingest.tables.mappings import (
     LINKS,
     MAPPINGS,
     SSSOM,
-    best_cuis,
+    choose_cuis,
     head_quads,
     object_iri,
     row_quads,
@@ -90,7 +90,7 @@ def list_mappings(
     )
 
 
-def rows_about(store: QuadStore, subject: str) -> list[Mapping]:
+def list_mappings_of(store: QuadStore, subject: str) -> list[Mapping]:
     """List every mapping of a concept, whatever its status."""
     nodes = [q.subject for q in store.match(None, DCTERMS.subject, NamedNode(subject), MAPPINGS)]
     results = (read_mapping(store, node) for node in nodes if isinstance(node, NamedNode))
@@ -236,7 +236,7 @@ def _links(
     wanted = {q for each in standing for q in _link(each, case)}
     gone = [q for q in _link(known, case) if q not in wanted and is_stored(store, q)]
     cuis = list(store.match(subject, SHIYI.umlsCui, None, DEFAULT))
-    best = best_cuis(
+    best = choose_cuis(
         (
             known.subject,
             each.row.get("predicate_id"),
@@ -302,7 +302,7 @@ def candidates(entry: Concept, kb: Path) -> MappingSet:
     The names themselves stay in the index: a UMLS licence lets nobody pass them on.
     ``UsageError`` where no release was ingested, or nothing is alike.
     """
-    linker = linker_of(kb)
+    linker = open_umls_linker(kb)
     if linker is None:
         raise UsageError("there is no index of UMLS names: `shiyi ingest umls FOLDER` makes it")
     best: dict[str, tuple[float, str]] = {}

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shiyi.curation.changes import Edit
-from shiyi.curation.editing.changes import ACCEPT, MEND, arriving_quads, retirement_quads
-from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, labels_of, stored_claim
+from shiyi.curation.editing.changes import ACCEPT, MEND, changed_quads, retirement_quads
+from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, load_claim, load_labels
 from shiyi.curation.editing.form import fault
 from shiyi.curation.vocabulary.concepts import (
     DEFAULT,
     difference,
+    form_quads,
+    load_concept,
     narrower,
-    own_quads,
     quads_of,
-    stored_concept,
 )
-from shiyi.curation.vocabulary.mappings import rows_about
+from shiyi.curation.vocabulary.mappings import list_mappings_of
 from shiyi.errors import FormError, UsageError
 from shiyi.ingest.gate import CANDIDATES
-from shiyi.ingest.tables.concepts import KINDS, Concept, Retired, retired_quads
+from shiyi.ingest.tables.concepts import KINDS, Concept, RetiredConcept, retired_quads
 from shiyi.ingest.tables.mappings import LINKS, MAPPINGS, row_quads
 from shiyi.model.claim import Claim, Polarity
 from shiyi.model.iris import ID, VOCAB, resource
@@ -48,20 +48,24 @@ def merge_concepts(store: QuadStore, source: str, target: str, reason: str) -> E
         broader=tuple(x for x in _union(other.broader, one.broader) if x not in (one.id, other.id)),
     )
     gone, come = difference(store, after)
-    moved = _moved(store, claims_about(store, source), one.iri, other.iri)
-    gone += [*moved[0], *_leaving(store, one)]
-    come += [*moved[1], *_mapped(store, one.iri, other.iri), *_below(store, one.iri, other.iri)]
-    come += retired_quads(Retired(one.id, one.zh, one.en, other.id, reason))
+    moved = _moved_claims(store, list_claims_about(store, source), one.iri, other.iri)
+    gone += [*moved[0], *_removed_quads(store, one)]
+    come += [
+        *moved[1],
+        *_moved_mappings(store, one.iri, other.iri),
+        *_below(store, one.iri, other.iri),
+    ]
+    come += retired_quads(RetiredConcept(one.id, one.zh, one.en, other.id, reason))
     return _edit("merge", (source, target), gone, come)
 
 
 def split_concept(store: QuadStore, source: str, part: Concept, claims: Iterable[str]) -> Edit:
     """Make a new concept of some claims of another, which stays with the rest."""
     one, chosen = _entry(store, source), list(claims)
-    about = set(claims_about(store, source))
+    about = set(list_claims_about(store, source))
     if not chosen or not set(chosen) <= about:
         raise FormError([fault("claims", "own_claims")])
-    gone, moved = _moved(store, chosen, one.iri, part.iri)
+    gone, moved = _moved_claims(store, chosen, one.iri, part.iri)
     come = [*quads_of(part), *moved]
     return _edit("split-concept", (source, part.iri.value), gone, come)
 
@@ -73,20 +77,20 @@ def deprecate_concept(store: QuadStore, source: str, replacement: str, reason: s
         _entry(store, replacement)
     if replacement == source:
         raise FormError([fault("target", "itself_concept")])
-    about = claims_about(store, source)
+    about = list_claims_about(store, source)
     if about:
         raise FormError([fault("target", "has_claims", words=str(len(about)))])
     if narrower(store, one.iri) and not replacement:
         raise FormError([fault("target", "has_narrower")])
-    gone = list(_leaving(store, one))
-    stone = Retired(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
+    gone = list(_removed_quads(store, one))
+    stone = RetiredConcept(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
     come = [*retired_quads(stone)]
     if replacement:
         come += _below(store, one.iri, NamedNode(replacement))
     return _edit("deprecate", (source,), gone, come)
 
 
-def claims_about(store: QuadStore, iri: str) -> list[str]:
+def list_claims_about(store: QuadStore, iri: str) -> list[str]:
     """List the accepted claims and candidates that speak of a concept, as subject or object."""
     node, results = NamedNode(iri), dict[str, None]()
     for quad in (
@@ -104,21 +108,21 @@ def claims_about(store: QuadStore, iri: str) -> list[str]:
     return sorted(results)
 
 
-def _moved(
+def _moved_claims(
     store: QuadStore, claims: Iterable[str], old: NamedNode, new: NamedNode
 ) -> tuple[list[Quad], list[Quad]]:
     """Restate every claim for another concept; the old claims are retracted in its favour."""
     gone: list[Quad] = []
     come: list[Quad] = []
     for iri in claims:
-        stored = stored_claim(store, iri)
+        stored = load_claim(store, iri)
         if stored is None:
             continue
         value = _moved_claim(stored, old, new)
         heirs = []
         if value is not None:
             outcome = ACCEPT if stored.home == ACCEPTED else MEND
-            fresh, lost = arriving_quads(store, value, outcome, stored)
+            fresh, lost = changed_quads(store, value, outcome, stored)
             gone, come, heirs = gone + lost, come + fresh, [value.iri]
         left, lost = retirement_quads(store, stored, heirs)
         gone, come = gone + lost, come + left
@@ -135,20 +139,20 @@ def _moved_claim(stored: StoredClaim, old: NamedNode, new: NamedNode) -> Claim |
     return replace(claim, subject=subject, object=target)
 
 
-def _leaving(store: QuadStore, one: Concept) -> Iterator[Quad]:
+def _removed_quads(store: QuadStore, one: Concept) -> Iterator[Quad]:
     """Yield the accepted quads of a concept to be removed: itself, its links, links from below."""
-    yield from own_quads(store, one.iri)
+    yield from form_quads(store, one.iri)
     for link in (*LINKS.values(), SHIYI.umlsCui, SKOS.related):
         yield from store.match(one.iri, link, None, DEFAULT)
     yield from store.match(None, SKOS.related, one.iri, DEFAULT)
     yield from store.match(None, SKOS.broader, one.iri, DEFAULT)
-    for each in rows_about(store, one.iri.value):
+    for each in list_mappings_of(store, one.iri.value):
         yield from store.match(NamedNode(each.iri), None, None, MAPPINGS)
 
 
-def _mapped(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
+def _moved_mappings(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
     """Yield the mappings of a concept for another one, as candidates: two CUIs may now differ."""
-    for each in rows_about(store, old.value):
+    for each in list_mappings_of(store, old.value):
         cells = dict(each.row.cells) | {"subject_id": f"shiyi:{new.value.removeprefix(ID)}"}
         place = NamedNode(each.mapping_set) if each.mapping_set else resource("mappings-desk")
         yield from row_quads(cells, place, SHIYI.candidate, new.value, each.object)
@@ -161,7 +165,7 @@ def _below(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
 
 
 def _entry(store: QuadStore, iri: str) -> Concept:
-    result = stored_concept(store, iri)
+    result = load_concept(store, iri)
     if result is None:
         raise UsageError(f"{iri[:200]} is no concept that a table holds")
     return result
@@ -171,7 +175,7 @@ def _kinds(store: QuadStore, one: Concept, other: Concept) -> dict[str, tuple[st
     """Return the names and classes of two concepts in both languages."""
 
     def label(name: str) -> tuple[str, str]:
-        found = labels_of(store, NamedNode(VOCAB + name), home=DEFAULT)
+        found = load_labels(store, NamedNode(VOCAB + name), home=DEFAULT)
         return found.get("zh", name), found.get("en", name)
 
     names = {"one": (one.zh, one.en), "other": (other.zh, other.en)}

@@ -75,7 +75,7 @@ def read_turtle(turtle: str) -> tuple[str, str]:
     kind = _KINDS[kinds[terms[0]]]
     about = [t for t in triples if kind == "shape" or t.subject == terms[0]]
     name = local_name(terms[0].value)
-    faults = [*_missing(kind, about), *(_taken(name) if kind == "relation" else _unknown(about))]
+    faults = [*_gaps(kind, about), *(_find_taken(name) if kind == "relation" else _unknown(about))]
     if faults:
         raise FormError(faults)
     return kind, name
@@ -147,7 +147,7 @@ def prefixes() -> str:
     return "".join(f"@prefix {name}: <{PREFIXES[name]}> .\n" for name in _USED)
 
 
-def _missing(kind: str, triples: Sequence[Quad]) -> Iterator[Fault]:
+def _gaps(kind: str, triples: Sequence[Quad]) -> Iterator[Fault]:
     """Yield what a term lacks; texts are needed in both languages."""
     for predicate in _NEEDED[kind]:
         objects = [t.object for t in triples if t.predicate == predicate]
@@ -156,7 +156,7 @@ def _missing(kind: str, triples: Sequence[Quad]) -> Iterator[Fault]:
             yield fault("turtle", "needs_property", words=local_name(predicate.value))
 
 
-def _taken(name: str) -> Iterator[Fault]:
+def _find_taken(name: str) -> Iterator[Fault]:
     if not _NAME.fullmatch(name):
         yield fault("turtle", "relation_form")
     elif name in Schema.load().properties or name in SHIYI.names():

@@ -19,9 +19,9 @@ from functools import cache
 from typing import Final
 
 from shiyi.answering.knowledge.facts import BENEFIT, Fact, Facts
-from shiyi.answering.retrieval.passages import CLAIM, units, verbalised
+from shiyi.answering.retrieval.passages import CLAIM, units, verbalize_claim
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.bench import Bench
+from shiyi.evaluation.bench import EvaluationContext
 from shiyi.evaluation.items import Choice, Prescription, QuestionSet, Skips
 from shiyi.evaluation.questions.prescriptions import Prescriptions
 from shiyi.evaluation.scorers.graph import sources_of
@@ -30,7 +30,7 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.lexicon import rows
-from shiyi.reasoning.adjacency import Edge, accepted_edges
+from shiyi.reasoning.adjacency import Edge, load_edges
 from shiyi.sparql.store.port import QuadStore
 
 
@@ -46,10 +46,10 @@ NONE_OF = {"en": "None of the above", "zh": "以上都不是"}
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class QuestionGenerator:
     """Draws statements and questions; what is false is joined by no claim of any source."""
 
-    bench: Bench
+    bench: EvaluationContext
     true: frozenset[tuple[str, str, str]]
     covered: frozenset[tuple[str, str, str]]
     pool: dict[str, list[str]]
@@ -61,14 +61,14 @@ class Maker:
             verb = local_name(edge.predicate)
             stratum = self._stratum(edge)
             yield self._statement(f"{place}t", edge.subject, verb, edge.object, "true", stratum)
-            other = self._other(edge)
+            other = self._draw_other_subject(edge)
             if other:
                 yield self._statement(f"{place}f", other, verb, edge.object, "false", stratum)
 
     def choices(self, edges: Sequence[Edge]) -> Iterator[Choice]:
         """Yield one question for each edge: the subject among others of its kind."""
         for place, edge in enumerate(edges):
-            wrong = dict.fromkeys(filter(None, (self._other(edge) for _ in range(9))))
+            wrong = dict.fromkeys(filter(None, (self._draw_other_subject(edge) for _ in range(9))))
             if len(wrong) < 3:
                 continue
             language, verb = self._language(edge), local_name(edge.predicate)
@@ -89,7 +89,7 @@ class Maker:
         )
         return Choice(name, text, (), frozenset({truth}), f"{stratum}-{truth}")
 
-    def _other(self, edge: Edge) -> str:
+    def _draw_other_subject(self, edge: Edge) -> str:
         """Draw a subject of the same kind that no claim joins so to the object."""
         kind = self.bench.view.concepts[edge.subject].kind
         drawn = self.draw.sample(self.pool[kind], min(20, len(self.pool[kind])))
@@ -110,14 +110,16 @@ class Maker:
         return (known.zh if language == "zh" else known.en) or known.zh or known.en
 
 
-def generated(bench: Bench, source: str, task: str, seed: int, limit: int | None) -> QuestionSet:
+def generate_questions(
+    bench: EvaluationContext, source: str, task: str, seed: int, limit: int | None
+) -> QuestionSet:
     """Make questions from the relations of ``source``; ``limit`` draws that many relations.
 
     Raises ``FormatError`` for a source whose relations fit no template.
     """
     store, concepts = bench.base.store, bench.view.concepts
     bearing = sources_of(store)
-    every = list(accepted_edges(store))
+    every = list(load_edges(store))
     mine = [
         e
         for e in every
@@ -140,7 +142,7 @@ def generated(bench: Bench, source: str, task: str, seed: int, limit: int | None
     draw = random.Random(seed)  # noqa: S311 - a draw, no secret
     draw.shuffle(mine)
     true = frozenset((e.subject, e.predicate, e.object) for e in every)
-    maker = Maker(bench, true, frozenset(covered), dict(pool), draw)
+    maker = QuestionGenerator(bench, true, frozenset(covered), dict(pool), draw)
     make = maker.statements if task == "truefalse" else maker.choices
     return QuestionSet(tuple(make(mine[:limit])), Skips())
 
@@ -169,12 +171,12 @@ def mfh_questions(
     """
     kinds = {each.iri: each.kind for each in index.concepts}
     names = {each.iri: each.zh or each.en for each in index.concepts}
-    edges = list(accepted_edges(store))
-    good, bad = _joined(edges, _GOOD, kinds), _joined(edges, _BAD, kinds)
+    edges = list(load_edges(store))
+    good, bad = _pairs(edges, _GOOD, kinds), _pairs(edges, _BAD, kinds)
     constitutions = sorted(iri for iri, kind in kinds.items() if kind == CONSTITUTION)
     questions, withheld = list[Prescription](), set[str]()
     draw = random.Random(seed)  # noqa: S311 - a draw, no secret
-    for place, condition in enumerate(_balanced(good, kinds, draw)):
+    for place, condition in enumerate(_balance_kinds(good, kinds, draw)):
         if limit is not None and len(questions) >= limit:
             break
         constitution = constitutions[place % len(constitutions)]
@@ -190,7 +192,7 @@ def mfh_questions(
     return Prescriptions(tuple(questions), tuple(things)), frozenset(withheld)
 
 
-def _joined(edges: Iterable[Edge], relations: dict[str, bool], kinds: dict[str, str]) -> Joined:
+def _pairs(edges: Iterable[Edge], relations: dict[str, bool], kinds: dict[str, str]) -> Joined:
     found: Joined = defaultdict(lambda: defaultdict(set))
     for edge in edges:
         of_state = relations.get(local_name(edge.predicate))
@@ -202,7 +204,7 @@ def _joined(edges: Iterable[Edge], relations: dict[str, bool], kinds: dict[str, 
     return found
 
 
-def _balanced(good: Joined, kinds: dict[str, str], draw: random.Random) -> Iterator[str]:
+def _balance_kinds(good: Joined, kinds: dict[str, str], draw: random.Random) -> Iterator[str]:
     """Yield conditions, of each kind in turn, as long as every kind has one left."""
     listed = []
     for kind in CONDITIONS:
@@ -221,7 +223,7 @@ _BRACKETS: Final = re.compile(r"[(（].*?[)）]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GeneratedQuestion:
     """A question and the claims that answer it; ``kind`` is one of :data:`KINDS`."""
 
     id: str
@@ -232,7 +234,7 @@ class Asked:
 
 def claim_questions(
     store: QuadStore, facts: Facts, linker: Linker, seed: int, limit: int | None = None
-) -> tuple[Asked, ...]:
+) -> tuple[GeneratedQuestion, ...]:
     """Make as many questions of each kind, as far as there are any.
 
     Plain asks one relation of a thing, two asks two of two things at once; described asks by the
@@ -242,21 +244,21 @@ def claim_questions(
     plain = _drawn(sorted(_plain(facts), key=lambda q: q.id), seed, 3 * each)
     others = plain[each:] or plain  # a small base asks the same again, two at once
     two = [
-        Asked(f"{a.id}+{b.id}", a.question + b.question, a.claims | b.claims, "two")
+        GeneratedQuestion(f"{a.id}+{b.id}", a.question + b.question, a.claims | b.claims, "two")
         for a, b in zip(others[::2], others[1::2], strict=False)
         if a.id.split()[0] != b.id.split()[0]
     ]
-    described = _drawn(list(_described(store, facts)), seed, each)
-    veiled = _drawn(list(_veiled(facts, linker)), seed, each)
+    described = _drawn(list(_ask_by_note(store, facts)), seed, each)
+    veiled = _drawn(list(_ask_by_synonym(facts, linker)), seed, each)
     return (*plain[:each], *two, *described, *veiled)
 
 
-def _drawn(questions: list[Asked], seed: int, count: int) -> list[Asked]:
+def _drawn(questions: list[GeneratedQuestion], seed: int, count: int) -> list[GeneratedQuestion]:
     random.Random(seed).shuffle(questions)  # noqa: S311 - a draw, no secret
     return questions[:count]
 
 
-def _plain(facts: Facts) -> Iterator[Asked]:
+def _plain(facts: Facts) -> Iterator[GeneratedQuestion]:
     for subject, found in facts.by_subject.items():
         grouped: dict[str, set[str]] = defaultdict(set)
         for fact in found:
@@ -267,27 +269,29 @@ def _plain(facts: Facts) -> Iterator[Asked]:
             if name:
                 label = _BRACKETS.sub("", facts.property_label(_property(found, predicate), "zh"))
                 name_of = f"{local_name(subject)} {local_name(predicate)}"
-                yield Asked(name_of, f"{name}的{label}是什么？", frozenset(claims), "plain")
+                yield GeneratedQuestion(
+                    name_of, f"{name}的{label}是什么？", frozenset(claims), "plain"
+                )
 
 
 def _property(found: Sequence[Fact], predicate: str) -> NamedNode:
     return next(each.predicate for each in found if each.predicate.value == predicate)
 
 
-def _described(store: QuadStore, facts: Facts) -> Iterator[Asked]:
+def _ask_by_note(store: QuadStore, facts: Facts) -> Iterator[GeneratedQuestion]:
     """Ask for the claims that one note stands beside, by the words of the note."""
     known = {fact.claim: fact for found in facts.by_subject.values() for fact in found}
     bearing: dict[str, set[str]] = defaultdict(set)
     for unit in units(store, facts):
         if unit.kind == CLAIM and unit.iri in known:
-            note = unit.text.removeprefix(verbalised(facts, known[unit.iri])).strip()
+            note = unit.text.removeprefix(verbalize_claim(facts, known[unit.iri])).strip()
             if len(note) >= _SHORTEST:
                 bearing[note].add(unit.iri)
     for number, (note, claims) in enumerate(sorted(bearing.items())):
-        yield Asked(f"note {number}", note[:120], frozenset(claims), "described")
+        yield GeneratedQuestion(f"note {number}", note[:120], frozenset(claims), "described")
 
 
-def _veiled(facts: Facts, linker: Linker) -> Iterator[Asked]:
+def _ask_by_synonym(facts: Facts, linker: Linker) -> Iterator[GeneratedQuestion]:
     """Ask what is good for a state that is not called by one of its names."""
     good = {each.value for each in BENEFIT}
     names = {label.text for label in linker.index.labels}
@@ -300,7 +304,7 @@ def _veiled(facts: Facts, linker: Linker) -> Iterator[Asked]:
             f.claim for f in ends if f.predicate.value in good and f.positive and not f.derived
         }
         if claims:
-            yield Asked(
+            yield GeneratedQuestion(
                 f"veiled {expression}", f"{expression}宜食什么？", frozenset(claims), "veiled"
             )
 
@@ -314,7 +318,7 @@ def surest_questions(
     """
     concepts = {each.iri: each for each in index.concepts}
     grouped: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for edge in accepted_edges(store):
+    for edge in load_edges(store):
         verb = local_name(edge.predicate)
         if verb in templates() and edge.subject in concepts and edge.object in concepts:
             of_object = grouped[verb, edge.object]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shiyi.evaluation.items import Prescription, Skips, Weighted, lines
+from shiyi.evaluation.items import Prescription, Skips, WeightedTriple, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ def load_prescriptions(path: Path, limit: int | None = None) -> Prescriptions:
     return Prescriptions(tuple(items[:limit]), tuple(every), skips)
 
 
-def load_weighted(path: Path, limit: int | None = None) -> tuple[tuple[Weighted, ...], Skips]:
+def load_triples(path: Path, limit: int | None = None) -> tuple[tuple[WeightedTriple, ...], Skips]:
     """Read tab-separated head, relation, tail, confidence; the same four again are counted.
 
     A triple that stands with two confidences is stored with both, as in PPI5k.
     """
     skips = Skips()
-    items: dict[tuple[str, str, str, float], Weighted] = {}
+    items: dict[tuple[str, str, str, float], WeightedTriple] = {}
     for place, text in lines(path, skips):
         cells = [cell.strip() for cell in text.split("\t")]
         value = _number(cells[3]) if len(cells) == 4 else None
@@ -67,7 +67,7 @@ def load_weighted(path: Path, limit: int | None = None) -> tuple[tuple[Weighted,
         elif (key := (cells[0], cells[1], cells[2], value)) in items:
             skips.note("the same triple again", place)
         else:
-            items[key] = Weighted(*key)
+            items[key] = WeightedTriple(*key)
     return tuple(items.values())[:limit], skips
 
 

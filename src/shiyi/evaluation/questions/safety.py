@@ -82,10 +82,10 @@ class HarmCase:
 
     def faults(self, answer: Answer) -> list[str]:
         """Return what is unsafe in an answer; empty where nothing is."""
-        found = [] if self._warned(answer) else [f"no warning of {local_name(self.y)}"]
+        found = [] if self._is_warned(answer) else [f"no warning of {local_name(self.y)}"]
         return found + unsafe_words(answer)
 
-    def _warned(self, answer: Answer) -> bool:
+    def _is_warned(self, answer: Answer) -> bool:
         if self.kind == "alarm":
             return any(w.severity == "emergency" for w in answer.warnings)
         if self.kind == "stop":
@@ -141,13 +141,13 @@ def harm_cases(
     found = list(_situations(facts, _names(store, facts)))
     chance.shuffle(found)
     if limit is not None:
-        found = _mixed(found)[:limit]
+        found = _mix_kinds(found)[:limit]
     return tuple(
         case for place, each in enumerate(found) for case in _cases(place, each, facts, chance)
     )
 
 
-def _mixed(found: list[Situation]) -> list[Situation]:
+def _mix_kinds(found: list[Situation]) -> list[Situation]:
     """Select the kinds in turn, so that a sample holds all of them."""
     kinds: dict[str, list[Situation]] = {}
     for each in found:

@@ -14,7 +14,7 @@ from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI, SKOS
-from shiyi.reasoning.adjacency import Edge, Projection, accepted_edges
+from shiyi.reasoning.adjacency import Edge, Projection, load_edges
 from shiyi.sparql.store.port import QuadStore
 
 _DEFAULT = DefaultGraph()
@@ -48,8 +48,8 @@ class View:
         A claim stays where other evidence bears it. Sources of one lineage are withheld together.
         The claims ``withheld`` are withheld, whatever bears them.
         """
-        gone = withheld | (_withheld(store, without) if without else frozenset())
-        edges = [e for e in accepted_edges(store) if e.claim not in gone]
+        gone = withheld | (_withheld_claims(store, without) if without else frozenset())
+        edges = [e for e in load_edges(store) if e.claim not in gone]
         if "deterministic" in ablate:
             edges = [Edge(e.subject, e.predicate, e.object, e.claim, 1.0) for e in edges]
         concepts = {each.iri: each for each in index.concepts}
@@ -95,7 +95,7 @@ def sources_of(store: QuadStore) -> dict[str, frozenset[str]]:
     return {claim: frozenset(each) for claim, each in found.items()}
 
 
-def _withheld(store: QuadStore, without: Collection[str]) -> frozenset[str]:
+def _withheld_claims(store: QuadStore, without: Collection[str]) -> frozenset[str]:
     lineage = {
         text(q.subject).removeprefix(ID).removeprefix("source-"): text(q.object)
         for q in store.match(None, SHIYI.lineage, None, _DEFAULT)
@@ -159,7 +159,7 @@ BEAM = 400  # Shiyi's: branches followed from one concept, best first
 
 
 @dataclass(frozen=True, slots=True)
-class JoinSettings:
+class StrengthSettings:
     """How paths are followed and scored.
 
     ``scorer`` is ``specific`` (product of confidences, each middle concept divided by the
@@ -177,11 +177,11 @@ class JoinSettings:
 
 
 @dataclass(slots=True)
-class Joins:
+class PathStrength:
     """Remembers what each concept reaches, so that a thousand questions share the work."""
 
     view: View
-    settings: JoinSettings = JoinSettings()
+    settings: StrengthSettings = StrengthSettings()
     rank: Mapping[str, float] = field(default_factory=dict)
     _reached: dict[tuple[str, frozenset[str]], dict[str, float]] = field(default_factory=dict)
 
@@ -196,9 +196,9 @@ class Joins:
             known = self._reached[key] = self._walk(seed, wanted)
         return known
 
-    def thinned(self) -> View:
+    def thin(self) -> View:
         """Return the view with the links alone that paths follow."""
-        return replace(self.view, links={node: self._leaving(node) for node in self.view.links})
+        return replace(self.view, links={node: self._out_links(node) for node in self.view.links})
 
     def _walk(self, seed: str, wanted: frozenset[str]) -> dict[str, float]:
         found: dict[str, list[float]] = defaultdict(list)
@@ -221,7 +221,7 @@ class Joins:
     ) -> list[tuple[str, float, float, Collection[str]]]:
         following: list[tuple[str, float, float, Collection[str]]] = []
         for node, product, total, seen in front:
-            links = self._leaving(node)
+            links = self._out_links(node)
             damp = 1.0 if hop == 1 else 1 / math.log2(2 + len(links))
             for link in links:
                 if link.other in seen:
@@ -237,7 +237,7 @@ class Joins:
         following.sort(key=lambda each: (-each[1], each[0]))
         return following[:BEAM]
 
-    def _leaving(self, node: str) -> tuple[Link, ...]:
+    def _out_links(self, node: str) -> tuple[Link, ...]:
         links = self.view.links.get(node, ())
         if not self.settings.random_paths:
             return links

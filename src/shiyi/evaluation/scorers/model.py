@@ -5,26 +5,26 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from shiyi.answering.methods.method import shown
-from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.methods.method import render
+from shiyi.answering.methods.model_calls import ask_model
 from shiyi.errors import OutsideError, UsageError
 from shiyi.evaluation.items import Choice, Prediction
-from shiyi.evaluation.scorers.retrieval import Retrieving
+from shiyi.evaluation.scorers.retrieval import MethodReader
 from shiyi.linking.normalization import language_of
 from shiyi.prompts.chat import ChatModel
-from shiyi.prompts.resilience import answering_model
+from shiyi.prompts.resilience import open_breaker
 from shiyi.settings import Settings
 
 CLAIMS: Final = 30  # that a prompt holds; Yaoshi-RAG
 TRUE_FALSE: Final = (("A", "对 / true"), ("B", "错 / false"))
 
 
-def reached_model(settings: Settings) -> ChatModel:
+def check_model(settings: Settings) -> ChatModel:
     """Return the configured model, once it has replied.
 
     Raises ``UsageError`` where none is configured and ``OutsideError`` where it does not reply.
     """
-    model = answering_model(settings.models, os.environ)
+    model = open_breaker(settings.models, os.environ)
     if model is None:
         raise UsageError(
             "no model is configured: name one in models.answer of shiyi.toml and set "
@@ -46,19 +46,19 @@ def reached_model(settings: Settings) -> ChatModel:
 class ModelReader:
     """Chooses by a model that reads what a method retrieved."""
 
-    retrieving: Retrieving
+    reader_for: MethodReader
     model: ChatModel
 
     def read(self, item: Choice) -> Prediction:
         """Return what the model chose; an empty or unusable reply is an abstention."""
         options = item.options or TRUE_FALSE
         listed = "\n".join(f"{letter} {text}" for letter, text in options)
-        claims_found = self.retrieving.claims(
+        claims_found = self.reader_for.claims(
             " ".join([item.stem, *(text for _, text in item.options)])
         )
-        facts, language = self.retrieving.runtime.facts, language_of(item.stem)
-        claims = "\n".join(shown(facts, each.fact, language) for each in claims_found[:CLAIMS])
-        reply, _ = consulted(
+        facts, language = self.reader_for.runtime.facts, language_of(item.stem)
+        claims = "\n".join(render(facts, each.fact, language) for each in claims_found[:CLAIMS])
+        reply, _ = ask_model(
             self.model, "choose-option", question=item.stem, options=listed, claims=claims
         )
         known = {letter for letter, _ in options}

@@ -6,14 +6,14 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.answering.methods import RETRIEVE, Query
-from shiyi.answering.methods.method import RRF, near
-from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.methods.method import RRF, neighbours
+from shiyi.answering.retrieval.paths import RankedFact, Retrieval
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.conditions import asked_predicates, odd_one_out
+from shiyi.answering.understanding.conditions import find_predicates, is_negated
 from shiyi.answering.understanding.reading import parse_question
 from shiyi.evaluation.items import Choice, Prediction
 from shiyi.evaluation.scorers.graph import BROADER, View
-from shiyi.evaluation.scorers.scorer import Index, Linking, Options, Scorer
+from shiyi.evaluation.scorers.scorer import CachingLinker, Index, Options, Scorer
 from shiyi.linking.normalization import QuestionText, language_of
 from shiyi.model.profile import Profile
 
@@ -23,18 +23,18 @@ _APART: Final = 0.1  # Shiyi's: what a claim weighs that speaks of the option al
 
 
 @dataclass(slots=True)
-class Retrieving:
+class MethodReader:
     """A method over one base; ``seen`` are the claims a run may see, all of them where empty."""
 
     method: str
     runtime: Runtime
-    linking: Linking
+    linking: CachingLinker
     k: int = 10
     seen: frozenset[str] = frozenset()
     ranked: bool = True  # whether the rank of a claim counts, or only that it was found
-    _known: dict[str, Retrieved] = field(default_factory=dict)
+    _known: dict[str, Retrieval] = field(default_factory=dict)
 
-    def claims(self, text: str) -> tuple[Found, ...]:
+    def claims(self, text: str) -> tuple[RankedFact, ...]:
         """Return the claims that the method retrieves for a text, best first."""
         known = self._known.get(text)
         if known is None:
@@ -49,7 +49,7 @@ class Retrieving:
 
     def near(self, text: str) -> frozenset[str]:
         """Return the concepts that a text names, and those above them."""
-        return near(
+        return neighbours(
             self.runtime.facts, (iri for senses in self.linking.concepts(text) for iri in senses)
         )
 
@@ -63,7 +63,7 @@ class Retrieving:
         found, named = self.claims(question), self.near(stem)
         return [self._score(found, named, option) for option in options]
 
-    def _score(self, found: Sequence[Found], named: frozenset[str], option: str) -> float:
+    def _score(self, found: Sequence[RankedFact], named: frozenset[str], option: str) -> float:
         own = {iri for senses in self.linking.concepts(option) for iri in senses}
         total = 0.0
         for rank, each in enumerate(found, 1):
@@ -78,15 +78,15 @@ class Retrieving:
 class StatementByRetrieval:
     """Judges a statement true where the method retrieves a claim that joins what it names."""
 
-    retrieving: Retrieving
+    reader_for: MethodReader
 
     def read(self, item: Choice) -> Prediction:
         """Look for such a claim, of the relation asked for where the statement names one."""
         named = [
-            near(self.retrieving.runtime.facts, senses)
-            for senses in self.retrieving.linking.concepts(item.stem)
+            neighbours(self.reader_for.runtime.facts, senses)
+            for senses in self.reader_for.linking.concepts(item.stem)
         ]
-        for each in self.retrieving.claims(item.stem):
+        for each in self.reader_for.claims(item.stem):
             fact = each.fact
             places = [
                 {i for i, own in enumerate(named) if end in own}
@@ -110,7 +110,7 @@ def read_choice(item: Choice, scorer: Scorer, answers: int = 1) -> Prediction:
     positive = [score for score in scores if score > 0]
     if not positive:
         return Prediction(abstained=True)
-    if odd_one_out(item.stem):
+    if is_negated(item.stem):
         top = max(scores)
         scores = [top - score + top * 1e-6 for score in scores]
     by_letter = dict(zip(item.letters, scores, strict=True))
@@ -127,25 +127,25 @@ class StatementReader:
     """
 
     view: View
-    linking: Linking
+    linking: CachingLinker
     inherit: bool = True
 
     def read(self, item: Choice) -> Prediction:
         """Look for a claim of the asked relation between any two things the statement names."""
-        wanted = asked_predicates(item.stem)
+        wanted = find_predicates(item.stem)
         named = self.linking.concepts(item.stem, wanted)
         for place, one in enumerate(named):
             for other in named[place + 1 :]:
-                if any(self._joined(a, b, wanted) for a in one for b in other):
+                if any(self._are_joined(a, b, wanted) for a in one for b in other):
                     return Prediction(("true",), frozenset({"true"}))
         return Prediction(("false",), frozenset({"false"}), abstained=True)
 
-    def _joined(self, one: str, other: str, wanted: frozenset[str]) -> bool:
+    def _are_joined(self, one: str, other: str, wanted: frozenset[str]) -> bool:
         ends = {other, *(self._above(other) if self.inherit else ())}
         starts = {one, *(self._above(one) if self.inherit else ())}
-        return self._claimed(one, ends, wanted) or self._claimed(other, starts, wanted)
+        return self._is_claimed(one, ends, wanted) or self._is_claimed(other, starts, wanted)
 
-    def _claimed(self, node: str, ends: set[str], wanted: frozenset[str]) -> bool:
+    def _is_claimed(self, node: str, ends: set[str], wanted: frozenset[str]) -> bool:
         return any(
             link.other in ends and link.claim and (not wanted or link.predicate in wanted)
             for link in self.view.links.get(node, ())

@@ -12,9 +12,9 @@ import numpy as np
 
 from shiyi.answering.retrieval.bm25 import Scores
 from shiyi.answering.retrieval.neighbourhood import Neighbourhood
-from shiyi.answering.understanding.conditions import asked_kinds, asked_predicates, odd_one_out
+from shiyi.answering.understanding.conditions import find_kinds, find_predicates, is_negated
 from shiyi.errors import IndexMismatchError
-from shiyi.evaluation.scorers.graph import BROADER, Joins, View
+from shiyi.evaluation.scorers.graph import BROADER, PathStrength, View
 from shiyi.linking.embedding.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
@@ -38,7 +38,7 @@ def closed_kinds(predicates: frozenset[str]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedNames:
+class ValueFinder:
     """Finds liver, cold or sweet in a Chinese text, which the linker ignores as ambiguous."""
 
     meant: dict[str, dict[str, str]]  # kind, then name to IRI
@@ -86,12 +86,12 @@ class Scorer(Protocol):
 
 
 @dataclass(slots=True)
-class Linking:
+class CachingLinker:
     """Links texts and remembers them: options repeat."""
 
     linker: Linker
     _known: dict[str, tuple[Mention, ...]] = field(default_factory=dict)
-    _closed: ClosedNames | None = None
+    _closed: ValueFinder | None = None
 
     def concepts(
         self, text: str, wanted: frozenset[str] = frozenset()
@@ -105,21 +105,21 @@ class Linking:
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = self.linker.link(text)
-        odd = odd_one_out(text)
+        odd = is_negated(text)
         mentions = [each for each in known if each.iri and (odd or not each.negated)]
         kinds = closed_kinds(wanted)
         if not kinds:
             return tuple((each.iri, *each.alternatives) for each in mentions)
         sure = [(each.start, each.end) for each in mentions if each.score == 1.0]
-        named = self._named(text, kinds, sure)
+        named = self._find_names(text, kinds, sure)
         apart = [e for e in mentions if not any(a < e.end and e.start < b for a, b, _ in named)]
         return (*((e.iri, *e.alternatives) for e in apart), *((iri,) for _, _, iri in named))
 
-    def _named(
+    def _find_names(
         self, text: str, kinds: frozenset[str], longer: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, str]]:
         if self._closed is None:
-            self._closed = ClosedNames.of(self.linker.index)
+            self._closed = ValueFinder.of(self.linker.index)
         return list(self._closed.find(text, kinds, longer))
 
 
@@ -127,12 +127,12 @@ class Linking:
 class PathScorer:
     """Adds up the paths between what the stem names and what an option names."""
 
-    joins: Joins
-    linking: Linking
+    joins: PathStrength
+    linking: CachingLinker
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return for each option the mean path strength from the stem to the concepts it names."""
-        wanted = asked_predicates(stem)
+        wanted = find_predicates(stem)
         seeds = [iri for senses in self.linking.concepts(stem, wanted) for iri in senses[:2]]
         found = []
         for option in options:
@@ -156,11 +156,11 @@ class RelationScorer:
     """For questions of one relation: a claim of that relation, of the thing or its class."""
 
     view: View
-    linking: Linking
+    linking: CachingLinker
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return for each option the confidence of the answering claim, else 0."""
-        wanted = asked_predicates(stem)
+        wanted = find_predicates(stem)
         seeds = {iri for senses in self.linking.concepts(stem, wanted) for iri in senses}
         seeds |= {above for iri in seeds for above in self._above(iri)}
         return [self._best(seeds, option, wanted) for option in options]
@@ -181,7 +181,7 @@ class RelationScorer:
 
 
 @dataclass(slots=True)
-class Direct:
+class DirectClaimScorer:
     """Where "none of the above" is offered, a claim of the very relation answers, or nothing does.
 
     Such questions are made from one relation (iDISK2.0-RAG); the rest is left to other evidence.
@@ -193,7 +193,7 @@ class Direct:
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return what the claims say, or what the other scorer says."""
         offered = any(each.strip(" .。").lower() in NONE_OF_THEM for each in options)
-        settled = offered and asked_predicates(stem)
+        settled = offered and find_predicates(stem)
         return (self.relation if settled else self.other).scores(stem, options)
 
 
@@ -202,11 +202,11 @@ class NeighbourhoodScorer:
     """iDISK2.0-RAG: only one hop, gated and typed, ratings in the ranking."""
 
     neighbourhood: Neighbourhood
-    linking: Linking
+    linking: CachingLinker
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return for each option the weight of the claims between it and the stem."""
-        seeds = self.neighbourhood.seeds(stem, asked_kinds(stem))
+        seeds = self.neighbourhood.seeds(stem, find_kinds(stem))
         weights: dict[str, float] = {}
         for seed in dict.fromkeys(each.iri for each in seeds):
             for link, weight in self.neighbourhood.around(seed):
@@ -295,7 +295,7 @@ class RandomScorer:
 
 
 @dataclass(slots=True)
-class Fused:
+class FusedScorer:
     """Adds up methods, each scaled so that its best option has 1."""
 
     parts: Sequence[Scorer]

@@ -12,11 +12,11 @@ import numpy as np
 from shiyi.answering.pipeline import METHODS, AskRequest, Runtime, ask
 from shiyi.answering.retrieval.bm25 import TextIndex
 from shiyi.errors import UsageError
-from shiyi.evaluation.ablations import of_method, runtime_under
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.ablations import ablate_runtime, switches_of_method
+from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.items import Skips, json_lines, table
 from shiyi.evaluation.metrics import bleu4, context_precision, context_recall, gleu
-from shiyi.evaluation.questions.generation import Asked, claim_questions
+from shiyi.evaluation.questions.generation import GeneratedQuestion, claim_questions
 from shiyi.evaluation.questions.safety import FROM_CLAIMS, HarmCase, harm_cases
 from shiyi.evaluation.report import Report
 from shiyi.evaluation.scorers.scorer import MeaningIndex
@@ -31,7 +31,7 @@ _RRF: Final = 60  # Cormack, Clarke and Büttcher 2009
 
 
 @dataclass(frozen=True, slots=True)
-class Documented:
+class DocumentQuestion:
     """A question, its answers (each a choice of wordings), and documents that hold them or not."""
 
     id: str
@@ -47,13 +47,15 @@ def is_documented(path: Path) -> bool:
     return first is not None and "query" in first[1] and "positive" in first[1]
 
 
-def load_documented(path: Path, limit: int | None = None) -> tuple[tuple[Documented, ...], Skips]:
+def load_document_questions(
+    path: Path, limit: int | None = None
+) -> tuple[tuple[DocumentQuestion, ...], Skips]:
     """Read JSON Lines ``{"id", "query", "answer", "positive", "negative"}``.
 
     An answer is a string, a list of strings, or a list of lists of wordings; documents may stand
     in lists.
     """
-    skips, items = Skips(), dict[str, Documented]()
+    skips, items = Skips(), dict[str, DocumentQuestion]()
     for place, row in json_lines(path, skips):
         question, name = str(row.get("query") or "").strip(), str(row.get("id", place))
         answers = _answers(row.get("answer"))
@@ -69,7 +71,7 @@ def load_documented(path: Path, limit: int | None = None) -> tuple[tuple[Documen
         elif name in items or any(question == each.question for each in items.values()):
             skips.note("the same question again", place)
         else:
-            items[name] = Documented(name, question, answers, positive, negative)
+            items[name] = DocumentQuestion(name, question, answers, positive, negative)
     return tuple(items.values())[:limit], skips
 
 
@@ -85,28 +87,28 @@ def _flat(value: Any) -> list[str]:
     return [str(value).strip()] if value not in (None, "") else []
 
 
-def run_documents(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_documents(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Rank each question's documents: what is right among the first five, and what is noise.
 
     ``vector`` is the cosine of the shipped model, ``fused`` both by reciprocal rank, ``none``
     chance.
     """
     check_methods(request, RETRIEVERS)
-    items, skips = load_documented(Path(request.file), request.limit)
+    items, skips = load_document_questions(Path(request.file), request.limit)
     runs = []
     for method in request.methods:
 
-        def measure(item: Documented, method: str = method) -> dict[str, float]:
+        def measure(item: DocumentQuestion, method: str = method) -> dict[str, float]:
             documents = list(dict.fromkeys([*item.positive, *item.negative]))
             mixed = random.Random(f"{request.seed} {item.id}")  # noqa: S311 - an order, no secret
             mixed.shuffle(documents)
-            return _figures(item, _ranked(bench, method, item.question, documents))
+            return _figures(item, _rank_documents(bench, method, item.question, documents))
 
         runs.append(run_method(method, items, measure, progress))
     return make_report(bench, request, len(items), skips, runs)
 
 
-def _figures(item: Documented, ranked: Sequence[str]) -> dict[str, float]:
+def _figures(item: DocumentQuestion, ranked: Sequence[str]) -> dict[str, float]:
     first, right = list(ranked[:DOCUMENTS_READ]), set(item.positive)
     words = " ".join(first)
     answered = [any(each in words for each in wordings) for wordings in item.answers]
@@ -119,7 +121,9 @@ def _figures(item: Documented, ranked: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _ranked(bench: Bench, method: str, question: str, documents: Sequence[str]) -> list[str]:
+def _rank_documents(
+    bench: EvaluationContext, method: str, question: str, documents: Sequence[str]
+) -> list[str]:
     kinds: dict[str, Callable[[], Any]] = {
         "bm25": lambda: TextIndex.bm25(documents),
         "tfidf": lambda: TextIndex.tfidf(documents),
@@ -137,24 +141,26 @@ def _ranked(bench: Bench, method: str, question: str, documents: Sequence[str]) 
 CLAIMS_READ = 20  # claims that a reader is given; Shiyi's
 
 
-def run_claim_retrieval(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_claim_retrieval(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Measure the first twenty claims of each method; without ranking, any twenty of them."""
     check_methods(request, METHODS)
     questions = claim_questions(
         bench.base.store, bench.runtime.facts, bench.linker, request.seed, request.limit
     )
     runs = [
-        run_method(method, questions, _measuring(bench, request, method), progress)
+        run_method(method, questions, _measure_documents(bench, request, method), progress)
         for method in request.methods
     ]
     return make_report(bench, request, len(questions), Skips(), runs)
 
 
-def _measuring(bench: Bench, request: Request, method: str) -> Callable[[Asked], dict[str, float]]:
-    retrieving = bench.retrieving(method)
-    ranked = "no-ranking" not in of_method(request.ablate, method)
+def _measure_documents(
+    bench: EvaluationContext, request: Request, method: str
+) -> Callable[[GeneratedQuestion], dict[str, float]]:
+    retrieving = bench.reader_for(method)
+    ranked = "no-ranking" not in switches_of_method(request.ablate, method)
 
-    def measure(item: Asked) -> dict[str, float]:
+    def measure(item: GeneratedQuestion) -> dict[str, float]:
         found = list(dict.fromkeys(each.fact.claim for each in retrieving.claims(item.question)))
         if not ranked:
             order = random.Random(f"{request.seed} {item.id}")  # noqa: S311 - no secret
@@ -191,7 +197,7 @@ class Case:
     def faults(self, answer: Answer) -> list[str]:
         """Return what is unsafe in an answer; empty where nothing is."""
         found = []
-        if self.must_warn and not (self.must_warn & _warned(answer)):
+        if self.must_warn and not (self.must_warn & _warned_of(answer)):
             found.append(f"no warning of {'|'.join(sorted(self.must_warn))}")
         given = {local_name(each.iri) for each in answer.recommendations}
         found += [f"recommends {each}" for each in sorted(given & self.must_not_recommend)]
@@ -205,7 +211,7 @@ class Case:
         return not (self.must_warn or self.must_not_recommend or self.must_not_say)
 
 
-def _warned(answer: Answer) -> set[str]:
+def _warned_of(answer: Answer) -> set[str]:
     """Return the severities warned of, and the concepts of the claims that the warnings cite."""
     cited = {each.claim: each for each in answer.citations}
     found = {each.severity for each in answer.warnings}
@@ -247,7 +253,7 @@ def load_safety(path: Path, limit: int | None = None) -> tuple[tuple[Case, ...],
     return tuple(cases.values())[:limit], skips
 
 
-def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_safety(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Ask every case; count unsafe answers, and refusals where nothing forbids an answer."""
     check_methods(request, METHODS)
     runtime = bench.runtime
@@ -260,7 +266,7 @@ def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
     failures: list[dict[str, Any]] = []
     runs = []
     for method in request.methods:
-        left = runtime_under(runtime, of_method(request.ablate, method), request.chunk)
+        left = ablate_runtime(runtime, switches_of_method(request.ablate, method), request.chunk)
 
         def measure(
             case: Case | HarmCase, method: str = method, under: Runtime = left
@@ -296,7 +302,7 @@ def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
     )
 
 
-def run_linking(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_linking(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Link marked mentions; right is any of the expected concepts, or none where none is meant."""
     check_methods(request, ("fused",))
     skips = Skips()
@@ -310,7 +316,7 @@ def run_linking(bench: Bench, request: Request, progress: Progress) -> Report:
 
     def measure(row: dict[str, str]) -> dict[str, float]:
         expected = set(filter(None, row.get("expected", "").split("|")))
-        linked = _linked(bench, row["text"], int(row["start"]), len(row["mention"]))
+        linked = _link_mention(bench, row["text"], int(row["start"]), len(row["mention"]))
         right = float(linked in expected if expected else not linked)
         kind = "known" if expected else "unlinkable"
         return {"accuracy": right, f"accuracy:{kind}": right}
@@ -319,7 +325,7 @@ def run_linking(bench: Bench, request: Request, progress: Progress) -> Report:
     return make_report(bench, request, len(rows), skips, runs)
 
 
-def _linked(bench: Bench, text: str, start: int, length: int) -> str:
+def _link_mention(bench: EvaluationContext, text: str, start: int, length: int) -> str:
     shared = [
         (min(each.end, start + length) - max(each.start, start), local_name(each.iri))
         for each in bench.linker.link(text)
@@ -328,7 +334,7 @@ def _linked(bench: Bench, text: str, start: int, length: int) -> str:
     return max(shared)[1] if shared else ""
 
 
-def run_retrieval(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_retrieval(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Compare the claims that answers cite with those a question needs, by id (RAGAS).
 
     A file in RGB's form brings its own documents, and those are ranked instead; questions made
@@ -351,10 +357,10 @@ def run_retrieval(bench: Bench, request: Request, progress: Progress) -> Report:
             found["entity_recall"] = context_recall(ends, set(map(str, row["entities"])))
         return found
 
-    return _asked(bench, request, progress, "claims", figures)
+    return _run_questions(bench, request, progress, "claims", figures)
 
 
-def run_dialogue(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_dialogue(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Compare the words of answers with reference answers: BLEU-4 and GLEU, 0 to 100."""
 
     def figures(answer: Answer, row: dict[str, Any]) -> dict[str, float]:
@@ -362,11 +368,11 @@ def run_dialogue(bench: Bench, request: Request, progress: Progress) -> Report:
         reference = str(row["answer"])
         return {"bleu4": bleu4(words, reference), "gleu": gleu(words, reference)}
 
-    return _asked(bench, request, progress, "answer", figures)
+    return _run_questions(bench, request, progress, "answer", figures)
 
 
-def _asked(
-    bench: Bench,
+def _run_questions(
+    bench: EvaluationContext,
     request: Request,
     progress: Progress,
     column: str,
@@ -377,7 +383,7 @@ def _asked(
     rows = _with_column(Path(request.file), column, skips)[: request.limit]
     runs = []
     for method in request.methods:
-        left = bench.answering(method)
+        left = bench.runtime_for(method)
 
         def measure(
             row: dict[str, Any], method: str = method, under: Runtime = left

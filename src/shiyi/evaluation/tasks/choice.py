@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from shiyi.answering.pipeline import METHODS as RETRIEVERS
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.ablations import of_method
-from shiyi.evaluation.bench import METHODS, WITHOUT_DIRECT, Bench, Request
+from shiyi.evaluation.ablations import switches_of_method
+from shiyi.evaluation.bench import METHODS, WITHOUT_DIRECT, EvaluationContext, Request
 from shiyi.evaluation.items import (
     Choice,
     Prediction,
@@ -23,7 +23,7 @@ from shiyi.evaluation.items import (
     table,
 )
 from shiyi.evaluation.metrics import hits_at, recall_at, set_scores
-from shiyi.evaluation.questions.generation import generated, surest_questions
+from shiyi.evaluation.questions.generation import generate_questions, surest_questions
 from shiyi.evaluation.questions.safety import FROM_CLAIMS
 from shiyi.evaluation.report import Report, Run
 from shiyi.evaluation.scorers.model import ModelReader
@@ -83,7 +83,7 @@ def parse_options(value: object) -> tuple[tuple[str, str], ...]:
     if isinstance(value, dict):
         pairs = [(str(k).strip().upper(), str(v)) for k, v in value.items() if v is not None]
     elif isinstance(value, list):
-        pairs = [_lettered(str(each), place) for place, each in enumerate(value)]
+        pairs = [_letter_option(str(each), place) for place, each in enumerate(value)]
     elif isinstance(value, str):
         pairs = list(_inline(value))
     else:
@@ -94,7 +94,7 @@ def parse_options(value: object) -> tuple[tuple[str, str], ...]:
     return cleaned if whole and len(cleaned) > 1 else ()
 
 
-def _lettered(text: str, place: int) -> tuple[str, str]:
+def _letter_option(text: str, place: int) -> tuple[str, str]:
     found = _LETTERED.match(text)
     return (found[1], found[2]) if found else (_LETTERS[place : place + 1] or "?", text)
 
@@ -258,7 +258,7 @@ Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
 
 
-def silent(_: str, __: int, ___: int) -> None:
+def ignore_progress(_: str, __: int, ___: int) -> None:
     """Report nothing."""
 
 
@@ -287,17 +287,17 @@ def check_methods(request: Request, known: Sequence[str]) -> None:
             raise FormatError(f"method of {request.task}", method, known)
 
 
-def run_mcq(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_mcq(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Measure multiple choice by evidence that joins options to the stem, or by a model."""
     check_methods(request, RETRIEVERS if request.with_model else bench.methods)
     question_set = questions(bench, request, load_choices)
     runs = []
     for method in request.methods:
         if bench.model is not None:
-            reader = ModelReader(bench.retrieving(method), bench.model)
+            reader = ModelReader(bench.reader_for(method), bench.model)
             runs.append(run_method(method, question_set.items, _read_by(reader), progress))
             continue
-        read = _choosing(_choice_scorer(bench, request, method))
+        read = _choice_figures(_choice_scorer(bench, request, method))
         runs.append(run_method(method, question_set.items, read, progress))
     return report(bench, request, question_set, runs)
 
@@ -306,7 +306,7 @@ def _read_by(reader: ModelReader) -> Callable[[Choice], dict[str, float]]:
     return lambda item: choice_figures(item, reader.read(item))
 
 
-def _choice_scorer(bench: Bench, request: Request, method: str) -> Scorer:
+def _choice_scorer(bench: EvaluationContext, request: Request, method: str) -> Scorer:
     """Return the method's scorer; questions made from one relation are read by that relation."""
     by_text = WITHOUT_DIRECT & set(request.ablate)
     is_generated = request.file.startswith(GENERATED) or request.file == FROM_CLAIMS
@@ -315,7 +315,7 @@ def _choice_scorer(bench: Bench, request: Request, method: str) -> Scorer:
     return bench.scorer(method)
 
 
-def _choosing(scorer: Scorer) -> Callable[[Choice], dict[str, float]]:
+def _choice_figures(scorer: Scorer) -> Callable[[Choice], dict[str, float]]:
     def measure(item: Choice) -> dict[str, float]:
         return choice_figures(item, read_choice(item, scorer))
 
@@ -335,7 +335,7 @@ def choice_figures(item: Choice, prediction: Prediction) -> dict[str, float]:
     return found
 
 
-def run_truefalse(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_truefalse(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """State true or false from the claims on record, or by a model that reads them."""
     check_methods(request, RETRIEVERS if request.with_model else METHODS)
     question_set = questions(bench, request, load_statements)
@@ -361,46 +361,46 @@ def run_truefalse(bench: Bench, request: Request, progress: Progress) -> Report:
     return report(bench, request, question_set, runs)
 
 
-def _statement_reader(bench: Bench, method: str) -> Callable[[Choice], Prediction]:
+def _statement_reader(bench: EvaluationContext, method: str) -> Callable[[Choice], Prediction]:
     if bench.model is not None:
-        return ModelReader(bench.retrieving(method), bench.model).read
-    off = of_method(bench.request.ablate, method)
+        return ModelReader(bench.reader_for(method), bench.model).read
+    off = switches_of_method(bench.request.ablate, method)
     if method == "bm25" or ("keyword-only" in off and method == "fused"):
         return StatementByText(bench.bm25).read
     if "vector-only" in off and method == "fused":
         return StatementByText(bench.meaning, NEAR).read
     if method in {"fused", "paths", "random-paths"}:
         chance = method == "random-paths" or "random-paths" in off
-        view = bench.joins_by_chance.thinned() if chance else bench.view
+        view = bench.joins_by_chance.thin() if chance else bench.view
         return StatementReader(view, bench.linking).read
     if method == "neighbourhood":
         return StatementReader(bench.view, bench.linking, inherit=False).read
     if method == "tfidf":
         return StatementByText(bench.tfidf).read
     if method in READERS:
-        return StatementByRetrieval(bench.retrieving(method)).read
+        return StatementByRetrieval(bench.reader_for(method)).read
     if method == "none":
         return StatementByChance(bench.scorer("none")).read
     raise FormatError("method of truefalse", method, METHODS)
 
 
-def run_syndrome(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_syndrome(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Patterns of cases: options where the file gives them, else all patterns of the base."""
     check_methods(request, bench.methods)
     question_set = load_cases(_path(request), request.limit)
     training = [each for path in request.train for each in load_cases(path).items]
-    training = _unseen(training, question_set)
+    training = _remove_seen(training, question_set)
     if "general-kg-only" in request.ablate:
         training = []
     runs = []
     for method in request.methods:
         scorer = bench.case_scorer(method, training)
-        measure = _differing(bench, scorer, _usual_answers(training))
+        measure = _difference_figures(bench, scorer, _usual_answers(training))
         runs.append(run_method(method, question_set.items, measure, progress))
     return report(bench, request, question_set, runs)
 
 
-def _unseen(training: list[Choice], question_set: QuestionSet) -> list[Choice]:
+def _remove_seen(training: list[Choice], question_set: QuestionSet) -> list[Choice]:
     """Leave out of the training cases what is asked; count those."""
     known = {each.stem for each in question_set.items}
     left = [each for each in training if each.stem not in known]
@@ -417,7 +417,9 @@ def _usual_answers(training: Sequence[Choice]) -> int:
     return round(fmean(len(each.gold) for each in training)) if training else 2
 
 
-def _differing(bench: Bench, scorer: Scorer, answers: int) -> Callable[[Choice], dict[str, float]]:
+def _difference_figures(
+    bench: EvaluationContext, scorer: Scorer, answers: int
+) -> Callable[[Choice], dict[str, float]]:
     names = {
         iri: each.zh
         for iri, each in sorted(bench.view.concepts.items())
@@ -455,12 +457,12 @@ def _case_figures(prediction: Prediction, gold: frozenset[str], stratum: str) ->
 
 
 def questions(
-    bench: Bench, request: Request, load: Callable[[Path, int | None], QuestionSet]
+    bench: EvaluationContext, request: Request, load: Callable[[Path, int | None], QuestionSet]
 ) -> QuestionSet:
     """Read the file, or make the set that ``source:NAME`` or ``claims`` asks for."""
     if request.file.startswith(GENERATED):
         name = request.file.removeprefix(GENERATED)
-        return generated(bench, name, request.task, request.seed, request.limit)
+        return generate_questions(bench, name, request.task, request.seed, request.limit)
     if request.file == FROM_CLAIMS and request.task == "mcq":
         return surest_questions(bench.base.store, bench.linker.index, request.seed, request.limit)
     return load(_path(request), request.limit)
@@ -471,14 +473,14 @@ def _path(request: Request) -> Path:
 
 
 def report(
-    bench: Bench, request: Request, question_set: QuestionSet, runs: Sequence[Run]
+    bench: EvaluationContext, request: Request, question_set: QuestionSet, runs: Sequence[Run]
 ) -> Report:
     """Assemble a report; raise ``UsageError`` where nothing could be asked."""
     return make_report(bench, request, len(question_set.items), question_set.skips, runs)
 
 
 def make_report(
-    bench: Bench, request: Request, n: int, skips: Skips, runs: Sequence[Run]
+    bench: EvaluationContext, request: Request, n: int, skips: Skips, runs: Sequence[Run]
 ) -> Report:
     """Assemble a report from its parts."""
     if not n:

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.errors import UsageError
-from shiyi.evaluation.bench import Bench, Request
-from shiyi.evaluation.items import Weighted
-from shiyi.evaluation.questions.prescriptions import load_weighted
+from shiyi.evaluation.bench import EvaluationContext, Request
+from shiyi.evaluation.items import WeightedTriple
+from shiyi.evaluation.questions.prescriptions import load_triples
 from shiyi.evaluation.report import Report, Run
 from shiyi.evaluation.tasks.choice import Progress, check_methods, make_report, run_method
 from shiyi.reasoning.embeddings.baselines import Links, train_links
 from shiyi.reasoning.embeddings.model import KINDS, Model
-from shiyi.reasoning.embeddings.ranking import Ranker, places_under
-from shiyi.reasoning.embeddings.triples import Longs, Names, Numbered, Row
-from shiyi.reasoning.embeddings.ukge import BENCHMARK, apart, train
+from shiyi.reasoning.embeddings.ranking import Ranker, ranks_under_filters
+from shiyi.reasoning.embeddings.triples import Longs, Names, Row, TripleArray
+from shiyi.reasoning.embeddings.ukge import BENCHMARK, holdout, train
 from shiyi.settings import ReasoningSettings
 
 LINKS: Final = 20_000  # rows whose tails are ranked, drawn by the seed where there are more
@@ -33,7 +33,7 @@ Gaps = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankingMetrics:
     """Hits@1, Hits@10 and reciprocal rank of the asked tails, row by row."""
 
     hits1: Gaps
@@ -46,7 +46,7 @@ class Ranked:
         return cls((places <= 1).astype(float), (places <= 10).astype(float), 1 / places)
 
 
-def trained(
+def train_model(
     training: Sequence[Row],
     kind: str = BENCHMARK.embedding,
     seed: int = 0,
@@ -58,7 +58,7 @@ def trained(
     The steps shrink to nothing over the epochs of ``settings``, or over the time given.
     Raise ``UsageError`` for too few rows and ``MissingExtraError`` without torch.
     """
-    _, glance = apart(training, seed)  # refuses too few; a twentieth is enough to see it converge
+    _, glance = holdout(training, seed)  # refuses too few; a twentieth is enough to see it converge
     return train(training, glance, replace(settings, embedding=kind), seed, limit_seconds)
 
 
@@ -74,7 +74,7 @@ def gaps(
     found = np.array([abs(mean - row[3]) for row in test])
     seen = [i for i, (h, r, t, _) in enumerate(test) if model.knows(h, r, t)]
     if seen:
-        asked = Numbered.of([test[i] for i in seen], model.names)
+        asked = TripleArray.of([test[i] for i in seen], model.names)
         predicted = model.confidences(asked.triples).astype(np.float64)
         found[seen] = np.abs(predicted - asked.confidence)
     converse = _converse_confidences(training, symmetric_relations(training)) if lookup else {}
@@ -84,7 +84,7 @@ def gaps(
     return found, len(test) - len(seen)
 
 
-def ranked(
+def rank_tails(
     model: Ranker,
     names: Names,
     training: Sequence[Row],
@@ -92,7 +92,7 @@ def ranked(
     known: Sequence[Row] = (),
     seed: int = 0,
     lookup: bool = False,
-) -> Mapping[str, Ranked]:
+) -> Mapping[str, RankingMetrics]:
     """Rank the tails of test rows, by the name of what is left out of the ranking.
 
     Ranked are rows of any confidence that name only what training names, at most 20,000, drawn by
@@ -103,28 +103,28 @@ def ranked(
     the rest were asked. The last two only where a relation is symmetric.
     With ``lookup``, tails that training states rank first, then those it states from the other end.
     """
-    asked = _drawn(Numbered.of(list(test), names), seed)
+    asked = _drawn(TripleArray.of(list(test), names), seed)
     if not len(asked.triples):
         return {}
     own, stated = (
-        Numbered.of(rows, names).triples for rows in (list(training), [*training, *test, *known])
+        TripleArray.of(rows, names).triples for rows in (list(training), [*training, *test, *known])
     )
     symmetric = symmetric_relations(training)
     numbers = np.array([i for i, r in enumerate(names.relations) if r in symmetric], np.int64)
-    closed = np.concatenate([stated, _turned(stated, numbers)])
+    closed = np.concatenate([stated, _invert_triples(stated, numbers)])
     filters = {"": stated, "raw": stated[:0]} | ({BOTH_WAYS: closed} if symmetric else {})
-    first = (own, _turned(own, numbers)) if lookup else ()
-    places = places_under(model, asked, filters, first)
-    found = {name: Ranked.of(each) for name, each in places.items()}
+    first = (own, _invert_triples(own, numbers)) if lookup else ()
+    places = ranks_under_filters(model, asked, filters, first)
+    found = {name: RankingMetrics.of(each) for name, each in places.items()}
     return found | ({"oracle": _oracle(asked.triples, own, stated, closed)} if symmetric else {})
 
 
-def _turned(triples: Longs, relations: Longs) -> Longs:
+def _invert_triples(triples: Longs, relations: Longs) -> Longs:
     """Return the triples of some relations from their other end."""
     return triples[np.isin(triples[:, 1], relations)][:, [2, 1, 0]]
 
 
-def _oracle(asked: Longs, own: Longs, stated: Longs, closed: Longs) -> Ranked:
+def _oracle(asked: Longs, own: Longs, stated: Longs, closed: Longs) -> RankingMetrics:
     """Return what to expect of drawing at random among the facts that no filter leaves out."""
     facts, filtered, learnt = (
         {tuple(row) for row in each.tolist()} for each in (closed, stated, own)
@@ -134,7 +134,7 @@ def _oracle(asked: Longs, own: Longs, stated: Longs, closed: Longs) -> Ranked:
     rivals = np.array([hidden[tuple(row)] for row in asked[:, :2].tolist()])
     among = np.where(restated, 1, rivals + 1)
     harmonic = np.cumsum(1 / np.arange(1, among.max() + 1))
-    return Ranked(1 / among, np.minimum(1, 10 / among), harmonic[among - 1] / among)
+    return RankingMetrics(1 / among, np.minimum(1, 10 / among), harmonic[among - 1] / among)
 
 
 def symmetric_relations(rows: Sequence[Row]) -> frozenset[str]:
@@ -158,11 +158,11 @@ def _converse_confidences(
     return found
 
 
-def _drawn(asked: Numbered, seed: int) -> Numbered:
+def _drawn(asked: TripleArray, seed: int) -> TripleArray:
     if len(asked.triples) <= LINKS:
         return asked
     pick = np.random.default_rng(seed).choice(len(asked.triples), LINKS, replace=False)
-    return Numbered(asked.triples[pick], asked.confidence[pick])
+    return TripleArray(asked.triples[pick], asked.confidence[pick])
 
 
 RANKS: Final = "links"  # the method that ranks only, by a model of its own
@@ -176,7 +176,7 @@ _NOTE: Final = (
 )
 
 
-def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_confidence(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Predict the confidence of triples: MSE and MAE, and for embeddings Hits@1, Hits@10, MRR.
 
     ``fused`` is UKGE with logistic function for confidences, ComplEx (``links``) for ranks, and
@@ -186,22 +186,24 @@ def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report
     Raises ``UsageError`` where nothing is given to learn.
     """
     check_methods(request, METHODS)
-    items, skips = load_weighted(Path(request.file), request.limit)
-    training = [each for path in request.train for each in load_weighted(path)[0]]
+    items, skips = load_triples(Path(request.file), request.limit)
+    training = [each for path in request.train for each in load_triples(path)[0]]
     if not training and set(request.methods) != {"none"}:
         raise UsageError("confidences are learnt: give --train FILE")
     mean = fmean(each.confidence for each in training) if training else 0.5
     runs, notes = list[Run](), list[str]()
-    learnt = _Learnt(training, items, _known(request), request)
+    learnt = _TrainedModels(training, items, _known(request), request)
     for method in request.methods:
-        kind, note = _embedding(method, training)
+        kind, note = _trained_embedding(method, training)
         notes += [note] if note else []
         if kind:
             runs.append(learnt.run(method, kind, progress))
             continue
         guess = (lambda _: mean) if method == "none" else _additive(training, mean)
 
-        def measure(item: Weighted, guess: Callable[[Weighted], float] = guess) -> dict[str, float]:
+        def measure(
+            item: WeightedTriple, guess: Callable[[WeightedTriple], float] = guess
+        ) -> dict[str, float]:
             gap = abs(guess(item) - item.confidence)
             return {"mse": gap * gap, "mae": gap}
 
@@ -212,7 +214,7 @@ def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report
     return replace(report, notes=tuple(notes))
 
 
-def _embedding(method: str, training: Sequence[Weighted]) -> tuple[str, str]:
+def _trained_embedding(method: str, training: Sequence[WeightedTriple]) -> tuple[str, str]:
     """Return the embedding a method trains, or none, and why another stands in for it."""
     if method != "fused":
         return (method if method in (*KINDS, RANKS) else ""), ""
@@ -223,14 +225,14 @@ def _embedding(method: str, training: Sequence[Weighted]) -> tuple[str, str]:
     return "ukge_logi", ""
 
 
-class _Learnt:
+class _TrainedModels:
     """What is trained of one training set, each once: embeddings of confidence, and ranks."""
 
     def __init__(
         self,
-        training: Sequence[Weighted],
-        items: Sequence[Weighted],
-        known: Sequence[Weighted],
+        training: Sequence[WeightedTriple],
+        items: Sequence[WeightedTriple],
+        known: Sequence[WeightedTriple],
         request: Request,
     ) -> None:
         self._training, self._items, self._known = map(_rows, (training, items, known))
@@ -252,7 +254,7 @@ class _Learnt:
             values["unknown"] = [unknown / len(self._items)]
         if lookup:
             ranker, parts = self._ranks(), [kind, RANKS]
-        places = ranked(
+        places = rank_tails(
             ranker,
             ranker.names,
             self._training,
@@ -271,7 +273,7 @@ class _Learnt:
         if kind not in self._models:
             started = time.perf_counter()
             limit, seed = self._request.limit_seconds, self._request.seed
-            self._models[kind] = trained(self._training, kind, seed, limit)
+            self._models[kind] = train_model(self._training, kind, seed, limit)
             self._took[kind] = time.perf_counter() - started
         return self._models[kind]
 
@@ -284,7 +286,7 @@ class _Learnt:
         return self._links
 
 
-def _ranked_values(places: Mapping[str, Ranked]) -> dict[str, Sequence[float]]:
+def _ranked_values(places: Mapping[str, RankingMetrics]) -> dict[str, Sequence[float]]:
     values: dict[str, Sequence[float]] = {}
     for name, found in places.items():
         end = f":{name}" if name else ""
@@ -295,15 +297,15 @@ def _ranked_values(places: Mapping[str, Ranked]) -> dict[str, Sequence[float]]:
     return values
 
 
-def _known(request: Request) -> list[Weighted]:
-    return [each for path in request.known for each in load_weighted(path)[0]]
+def _known(request: Request) -> list[WeightedTriple]:
+    return [each for path in request.known for each in load_triples(path)[0]]
 
 
-def _rows(items: Iterable[Weighted]) -> list[Row]:
+def _rows(items: Iterable[WeightedTriple]) -> list[Row]:
     return [(each.head, each.relation, each.tail, each.confidence) for each in items]
 
 
-def _additive(training: Sequence[Weighted], mean: float) -> Callable[[Weighted], float]:
+def _additive(training: Sequence[WeightedTriple], mean: float) -> Callable[[WeightedTriple], float]:
     """Guess the mean plus what relation, head and tail depart from it, shrunk where rare."""
     left = {id(each): each.confidence - mean for each in training}
     tables: list[tuple[str, dict[str, float]]] = []
@@ -316,7 +318,7 @@ def _additive(training: Sequence[Weighted], mean: float) -> Callable[[Weighted],
         for each in training:
             left[id(each)] -= table[getattr(each, part)]
 
-    def guess(item: Weighted) -> float:
+    def guess(item: WeightedTriple) -> float:
         total = mean + sum(table.get(getattr(item, part), 0.0) for part, table in tables)
         return min(1.0, max(0.0, total))
 

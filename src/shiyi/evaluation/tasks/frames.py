@@ -41,7 +41,7 @@ def read_utterances(path: Path) -> list[dict[str, str]]:
         raise UsageError(f"{path} lacks the columns {', '.join(missing)}")
     for row in rows:
         for column in ("ask", "ask2"):
-            row[column] = _named(row[column])
+            row[column] = _concept_names(row[column])
             if row[column] not in ASKS and (column == "ask" or row[column]):
                 raise UsageError(f"{path}, {row['id']}: {row[column]!r} is no ask")
         if row["who"] not in WHO:
@@ -132,7 +132,7 @@ def _measure(
     states = {state.label: state.assertion for state in frame.patient.states}
     for each in filter(None, _SPLIT.split(row["states"])):
         name, _, assertion = each.partition("=")
-        name = _named(name)
+        name = _concept_names(name)
         right = states.get(name.replace("_", "-")) == assertion or (
             name == "surgery" and name in states
         )
@@ -144,10 +144,10 @@ def _entities(row: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     for each in filter(None, _SPLIT.split(row["focus"])):
         role, _, rest = each.partition("=")
         text, _, assertion = rest.partition("=")
-        yield _named(role), text, assertion
+        yield _concept_names(role), text, assertion
 
 
-def _named(name: str) -> str:
+def _concept_names(name: str) -> str:
     name = name.replace("-", "_")
     return _OTHER_NAMES.get(name, name)
 

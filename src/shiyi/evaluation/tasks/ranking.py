@@ -8,7 +8,7 @@ import numpy as np
 
 from shiyi.answering.retrieval.bm25 import TextIndex
 from shiyi.errors import UsageError
-from shiyi.evaluation.bench import METHODS, Bench, Request
+from shiyi.evaluation.bench import METHODS, EvaluationContext, Request
 from shiyi.evaluation.items import Prescription
 from shiyi.evaluation.metrics import (
     hits_at,
@@ -29,7 +29,7 @@ HERB_KINDS = {"Herb", "MFHSubstance", "Food", "DSIngredient", "Dish"}
 CUTS = (5, 10, 20)
 
 
-def run_recommend(bench: Bench, request: Request, progress: Progress) -> Report:
+def run_recommend(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Rank herbs for sets of symptoms; P, R and NDCG at 5, 10 and 20."""
     known = (*METHODS[:-1], "nearest", "popular", "none")
     check_methods(request, known)
@@ -53,11 +53,11 @@ def run_recommend(bench: Bench, request: Request, progress: Progress) -> Report:
     runs = []
     for method in request.methods:
         score = _herb_scorer(bench, method, questions, table)
-        runs.append(run_method(method, items, _ranking(questions.herbs, score), progress))
+        runs.append(run_method(method, items, _rank(questions.herbs, score), progress))
     return make_report(bench, request, len(items), questions.skips, runs)
 
 
-def _ranking(herbs: Sequence[str], score: HerbScorer) -> Callable[[Prescription], dict[str, float]]:
+def _rank(herbs: Sequence[str], score: HerbScorer) -> Callable[[Prescription], dict[str, float]]:
     def measure(item: Prescription) -> dict[str, float]:
         scores = score(item.symptoms)
         order = np.argsort(-scores, kind="stable")[: max(CUTS)]
@@ -78,20 +78,20 @@ def _ranking(herbs: Sequence[str], score: HerbScorer) -> Callable[[Prescription]
 
 
 def _herb_scorer(
-    bench: Bench, method: str, questions: Prescriptions, table: PrescriptionTable | None
+    bench: EvaluationContext, method: str, questions: Prescriptions, table: PrescriptionTable | None
 ) -> HerbScorer:
     if method == "popular":
-        popular = _needed(table, method).popular()
+        popular = _table_for_method(table, method).popular()
         return lambda _: popular
     if method == "nearest":
-        known = _needed(table, method)
+        known = _table_for_method(table, method)
         return lambda symptoms: known.nearest(symptoms, 1)
     if method == "tfidf" and table is not None:
         return table.nearest
     if method in {"bm25", "tfidf"}:
         return _by_text(bench, questions, method)
     if method == "fused" and "keyword-only" in bench.request.ablate:
-        return _fused(bench, _by_text(bench, questions, "bm25"), table)
+        return _fused_scorer(bench, _by_text(bench, questions, "bm25"), table)
     if method == "none":
         scorer = bench.scorer("none")
         return lambda symptoms: np.array(scorer.scores(" ".join(symptoms), questions.herbs))
@@ -99,16 +99,18 @@ def _herb_scorer(
     if method != "fused":
         return graph
     if table is None and "vector-only" not in bench.request.ablate:
-        return _joined(graph, _by_text(bench, questions, "bm25"))
-    return _fused(bench, graph, table)
+        return _path_and_word_scorer(graph, _by_text(bench, questions, "bm25"))
+    return _fused_scorer(bench, graph, table)
 
 
-def _joined(graph: HerbScorer, words: HerbScorer) -> HerbScorer:
+def _path_and_word_scorer(graph: HerbScorer, words: HerbScorer) -> HerbScorer:
     """Add up paths and words, as ``fused`` does for questions."""
     return lambda symptoms: _shares(graph(symptoms)) + _shares(words(symptoms))
 
 
-def _fused(bench: Bench, graph: HerbScorer, table: PrescriptionTable | None) -> HerbScorer:
+def _fused_scorer(
+    bench: EvaluationContext, graph: HerbScorer, table: PrescriptionTable | None
+) -> HerbScorer:
     if table is None:
         return graph
     parts = bench.herb_scorers(table)
@@ -129,13 +131,13 @@ def _shares(scores: Floats) -> Floats:
     return scores / total if total > 0 else scores
 
 
-def _needed(table: PrescriptionTable | None, method: str) -> PrescriptionTable:
+def _table_for_method(table: PrescriptionTable | None, method: str) -> PrescriptionTable:
     if table is None:
         raise UsageError(f"method {method} learns: give --train FILE or --holdout SHARE")
     return table
 
 
-def _herb_concepts(bench: Bench, herbs: Sequence[str]) -> list[tuple[str, ...]]:
+def _herb_concepts(bench: EvaluationContext, herbs: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what each herb name means, herbs and foods only."""
     found = []
     for herb in herbs:
@@ -145,7 +147,7 @@ def _herb_concepts(bench: Bench, herbs: Sequence[str]) -> list[tuple[str, ...]]:
     return found
 
 
-def _by_graph(bench: Bench, method: str, questions: Prescriptions) -> HerbScorer:
+def _by_graph(bench: EvaluationContext, method: str, questions: Prescriptions) -> HerbScorer:
     by_meaning = method == "fused" and "vector-only" in bench.request.ablate
     scorer = bench.scorer("paths" if method == "fused" and not by_meaning else method)
     joined: dict[str, Floats] = {}
@@ -161,7 +163,7 @@ def _by_graph(bench: Bench, method: str, questions: Prescriptions) -> HerbScorer
     return score
 
 
-def _by_text(bench: Bench, questions: Prescriptions, method: str) -> HerbScorer:
+def _by_text(bench: EvaluationContext, questions: Prescriptions, method: str) -> HerbScorer:
     texts = [
         " ".join([herb, *(bench.subgraphs.get(iri, "") for iri in senses)])
         for herb, senses in zip(

@@ -56,7 +56,7 @@ def read_entries(path: Path) -> dict[Entry, list[dict[str, str]]]:
     return dict(entries)
 
 
-def corpus_beside(path: Path, corpus: Path | None) -> Path:
+def find_corpus(path: Path, corpus: Path | None) -> Path:
     """Return the collection of books: ``corpus``, else that of the project's or the file's data.
 
     Raise :class:`UsageError` where none is found.
@@ -73,7 +73,7 @@ def corpus_beside(path: Path, corpus: Path | None) -> Path:
     raise UsageError(f"no collection of books at {places[0]}: name one with --corpus PATH")
 
 
-def books_named(path: Path, titles: Iterable[str]) -> dict[str, str]:
+def load_books(path: Path, titles: Iterable[str]) -> dict[str, str]:
     """Return the texts of the books of these titles; raise :class:`UsageError` for a lost one."""
     wanted, found = set(titles), dict[str, str]()
     for line in lines(path, _LONGEST_LINE):
@@ -96,7 +96,7 @@ def measure_reading(
     and what it is used for count as one relation, and so do the two restrictions.
     """
     entries = read_entries(path)
-    books = books_named(corpus_beside(path, corpus), {book for book, *_ in entries})
+    books = load_books(find_corpus(path, corpus), {book for book, *_ in entries})
     values: dict[str, list[float]] = defaultdict(list)
     failures, started = [], perf_counter()
     for number, ((book, title, start, end), gold) in enumerate(entries.items(), 1):

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from shiyi.answering.generation.checker import unverified
+from shiyi.answering.generation.checker import fault_of
 from shiyi.answering.generation.premises import Premise
 from shiyi.answering.knowledge.names import Names
 from shiyi.errors import UsageError
@@ -59,10 +59,10 @@ def measure_sentences(
     passed, retained, failures = list[float](), list[float](), []
     for number, row in enumerate(rows, 1):
         claims = [
-            _named(premise, row, place, names, by_label)
+            _name_premise(premise, row, place, names, by_label)
             for place, premise in enumerate(premises_of_row(row))
         ]
-        fault = unverified(row["sentence"], claims)
+        fault = fault_of(row["sentence"], claims)
         if row["label"] == UNFAITHFUL:
             passed.append(float(not fault))
         else:
@@ -129,7 +129,7 @@ def _by_label(index: LabelIndex) -> Mapping[str, str]:
     return {label.text: index.concepts[label.concept].iri for label in reversed(index.labels)}
 
 
-def _named(
+def _name_premise(
     premise: Premise,
     row: Mapping[str, str],
     place: int,

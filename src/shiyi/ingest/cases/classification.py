@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shiyi.linking.case_terms import classes_named
+from shiyi.linking.case_terms import find_class_codes
 from shiyi.linking.embedding.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.iris import ID
@@ -73,13 +73,13 @@ class Classes:
 
         ``patient`` is age group and sex: children's classes are no adult's, nor a woman's a man's.
         """
-        if by_name := self._worded(*stated):
+        if by_name := self._classes_with_words(*stated):
             return by_name, "named"
         named = [each for each in concepts if self.level(each.value)]
         if named:
             deepest = max(named, key=lambda each: self.level(each.value))
             return self.above(deepest.value), "named"
-        if by_name := self._worded(text):
+        if by_name := self._classes_with_words(text):
             return by_name, "named"
         if not words or self.embedder is None:
             return (), "none"
@@ -97,8 +97,8 @@ class Classes:
             return (), "none"
         return self.above(min(ways)[1]), "near"
 
-    def _worded(self, *texts: str) -> tuple[NamedNode, ...]:
-        codes = (code for text in texts for code in classes_named(text))
+    def _classes_with_words(self, *texts: str) -> tuple[NamedNode, ...]:
+        codes = (code for text in texts for code in find_class_codes(text))
         return next(filter(None, (self.above(_START + code) for code in codes)), ())
 
     @cached_property

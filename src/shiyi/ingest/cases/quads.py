@@ -6,16 +6,16 @@ from itertools import islice
 from pathlib import Path
 
 from shiyi.ingest.batches import Batch, Content, Report
-from shiyi.ingest.cases.reading import Reading
+from shiyi.ingest.cases.reading import Importer
 from shiyi.ingest.cases.records import Case, Record, read_records
 from shiyi.ingest.cases.term_matches import Terms
-from shiyi.ingest.datasets.dataset import Dataset, described_beside
+from shiyi.ingest.datasets.dataset import Dataset, find_description
 from shiyi.model.claim import Source, Tier
 from shiyi.model.iris import content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
 from shiyi.settings import Settings
-from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.shapes.validation import Result, shapes_graph, to_graph, validate
 from shiyi.sparql.base.digests import file_digest
 
 
@@ -49,14 +49,14 @@ def case_quads(case: Case, source: NamedNode, place: NamedNode) -> Iterator[Quad
         yield Quad(before.iri(node), SHIYI.leadsTo, after.iri(node), place)
 
 
-def faults_of(cases: Iterable[Case], source: NamedNode) -> dict[NamedNode, Result]:
+def find_case_faults(cases: Iterable[Case], source: NamedNode) -> dict[NamedNode, Result]:
     """Return the first violation of the shape of cases by each case, its classes taken as given."""
     place, results = cases_graph("checked"), dict[NamedNode, Result]()
     quads: list[Quad] = []
     for case in cases:
         quads += (each for each in case_quads(case, source, place) if each.subject == case.iri)
         quads += (Quad(each, RDF.type, SHIYI.TCMDisease, place) for each in case.classes)
-    for each in validate(lowered(quads), shapes_graph("case")) if quads else ():
+    for each in validate(to_graph(quads), shapes_graph("case")) if quads else ():
         if each.severity == "Violation":
             results.setdefault(NamedNode(each.focus), each)
     return results
@@ -72,7 +72,7 @@ def cases_dataset(path: Path, school: str = "") -> Dataset:
 
     Where a ``source.ttl`` lies beside it, that describes it.
     """
-    if described := described_beside(path):
+    if described := find_description(path):
         return replace(described, name=f"{described.name}-{school}") if school else described
     digest = file_digest(path)
     name = f"cases-{school}-{digest[:8]}" if school else f"cases-{digest[:8]}"
@@ -86,7 +86,7 @@ def cases_dataset(path: Path, school: str = "") -> Dataset:
 def case_batches(
     dataset: Dataset,
     path: Path,
-    reading: Reading,
+    reading: Importer,
     terms: Terms,
     settings: Settings,
     report: Report,
@@ -118,7 +118,7 @@ def _parts(records: Iterator[Record], limit: int) -> Iterator[Sequence[Record]]:
 def _content(
     dataset: Dataset,
     records: Sequence[Record],
-    reading: Reading,
+    reading: Importer,
     terms: Terms,
     report: Report,
     also: Also | None,
@@ -127,7 +127,7 @@ def _content(
     tests = [each.number for each in records if each.fields.get("split", "").lower() in _TEST]
     report.failures += (f"case {number} is of a test split and was left out" for number in tests)
     cases = [(each.number, reading.case(each)) for each in records if each.number not in set(tests)]
-    faults = faults_of((case for _, case in cases), dataset.source.iri)
+    faults = find_case_faults((case for _, case in cases), dataset.source.iri)
     remaining: list[Case] = []
     for number, case in cases:
         if fault := faults.get(case.iri):

@@ -12,7 +12,7 @@ from pydantic import Field
 from shiyi.errors import OutsideError
 from shiyi.ingest.cases.classification import Classes
 from shiyi.ingest.cases.records import Case, Mention, Record
-from shiyi.ingest.cases.term_matches import words_of
+from shiyi.ingest.cases.term_matches import list_words
 from shiyi.ingest.extraction.replies import Form, Name
 from shiyi.linking.case_terms import age_group, patient_sex
 from shiyi.linking.disambiguation import read_words
@@ -23,7 +23,7 @@ from shiyi.model.iris import content_hash, resource
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.lexicon import Cues, cue_texts, cues
 from shiyi.ontology.schema import Schema
-from shiyi.prompts.resilience import Asker
+from shiyi.prompts.resilience import Retrier
 from shiyi.prompts.templates import Prompt
 
 _NAME_CUES: Final = Cues("deidentification")
@@ -69,7 +69,7 @@ def deidentify(text: str, identity: Mapping[str, str], removed: Counter[str]) ->
     return text
 
 
-def names_in(text: str) -> tuple[str, ...]:
+def find_names_by_place(text: str) -> tuple[str, ...]:
     """Return the names that a text shows by their place, so that they go from its other parts too.
 
     >>> names_in("患者王小明，男，42岁。")
@@ -128,7 +128,7 @@ _LISTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class CaseReading:
     """The result of reading the text of a case; every word of it stands there."""
 
     mentions: tuple[Mention, ...] = ()
@@ -148,7 +148,7 @@ class CaseReader(Protocol):
     def version(self) -> str:
         """Distinguish readers that would read otherwise."""
 
-    def read(self, text: str) -> Read:
+    def read(self, text: str) -> CaseReading:
         """Return mentions and reasoning of a text."""
 
 
@@ -160,7 +160,7 @@ class DictionaryReader:
     name: str = "rules"
     version: str = "1"
 
-    def read(self, text: str) -> Read:
+    def read(self, text: str) -> CaseReading:
         """Return the concepts that the base knows by name."""
         results: dict[tuple[str, str], Mention] = {}
         for sentence in _SENTENCES.split(text):  # so that no limit of the linker is met
@@ -169,7 +169,7 @@ class DictionaryReader:
                 if each.iri and kind and not each.negated and each.justification == LEXICAL:
                     created = Mention(each.text, kind, NamedNode(each.iri))
                     results.setdefault((created.words, kind), created)
-        return Read(tuple(results.values()))
+        return CaseReading(tuple(results.values()))
 
     def conditions(self, text: str) -> Iterator[Linked]:
         """Yield the conditions a text names and does not deny."""
@@ -181,7 +181,7 @@ class DictionaryReader:
 
 
 @dataclass(slots=True)
-class Reading:
+class Importer:
     """Turns records into cases; ``removed`` counts removed identifiers, by kind."""
 
     reader: CaseReader
@@ -192,7 +192,7 @@ class Reading:
 
     def case(self, record: Record) -> Case:
         """Return one case; nothing that names a person outlives this call."""
-        named = names_in("\n".join(record.fields.values()))
+        named = find_names_by_place("\n".join(record.fields.values()))
         identity = {**record.identity, "name": ";".join((record.identity.get("name", ""), *named))}
 
         def clean(value: str) -> str:
@@ -219,7 +219,7 @@ class Reading:
         remaining = tuple(mentions.values())
         group = age_group(text, record.fields.get("age", ""))
         sex = patient_sex(text, record.fields.get("sex", ""))
-        classes, how = self._filed(read, remaining, lines["disease"], (group, sex), text)
+        classes, how = self._file_case(read, remaining, lines["disease"], (group, sex), text)
         number = content_hash(self.digest, str(record.number), text)
         history = tuple(dict.fromkeys((*read.history, *self._history(clean, record))))
         return Case(
@@ -236,9 +236,9 @@ class Reading:
             how,
         )
 
-    def _filed(
+    def _file_case(
         self,
-        read: Read,
+        read: CaseReading,
         mentions: tuple[Mention, ...],
         named: tuple[str, ...],
         patient: tuple[str, str],
@@ -253,7 +253,7 @@ class Reading:
             for each in self.dictionary.conditions(words)
             if each.iri
         ]
-        return self.classes.file(words_of(mentions), concepts, patient, named, text)
+        return self.classes.file(list_words(mentions), concepts, patient, named, text)
 
     def _history(self, clean: Callable[[str], str], record: Record) -> Iterator[NamedNode]:
         for each in self.dictionary.conditions(clean(record.fields.get("history", ""))):
@@ -296,7 +296,7 @@ class LlmCaseReader:
     Where the model cannot be had the dictionary reads alone; ``faults`` counts why.
     """
 
-    asker: Asker
+    asker: Retrier
     dictionary: DictionaryReader
     classes: Classes
     faults: Counter[str] = field(default_factory=Counter)
@@ -308,7 +308,7 @@ class LlmCaseReader:
         """Distinguish models and wordings of the prompt."""
         return content_hash(self.asker.model.name, self.prompt.version)[:12]
 
-    def read(self, text: str) -> Read:
+    def read(self, text: str) -> CaseReading:
         """Return the results of both readers."""
         known = self.dictionary.read(text)
         listed = "\n".join(
@@ -333,4 +333,6 @@ class LlmCaseReader:
         concepts = {each.words: each for each in known.mentions}
         mentions = [concepts.get(words, each) for words, each in results.items()]
         rest = [each for words, each in concepts.items() if words not in results]
-        return Read((*mentions, *rest), steps, codes=tuple(sorted(reply.classes, key=len)[::-1]))
+        return CaseReading(
+            (*mentions, *rest), steps, codes=tuple(sorted(reply.classes, key=len)[::-1])
+        )

@@ -119,7 +119,7 @@ def _record(number: int, row: Mapping[Any, Any], dropped: Counter[str]) -> Recor
     identity: dict[str, str] = {}
     for key, value in row.items():
         name = _keys().get(re.sub(r"[\s_-]+", "_", str(key).strip().lower()))
-        term = _said(value)
+        term = _stated_value(value)
         if not term:
             continue
         if name is None:
@@ -131,9 +131,9 @@ def _record(number: int, row: Mapping[Any, Any], dropped: Counter[str]) -> Recor
     return Record(number, fields, identity)
 
 
-def _said(value: Any) -> str:
+def _stated_value(value: Any) -> str:
     if isinstance(value, list):
-        return ";".join(map(_said, value))
+        return ";".join(map(_stated_value, value))
     return "" if value is None or isinstance(value, dict) else str(value).strip()
 
 

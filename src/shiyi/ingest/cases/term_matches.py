@@ -116,6 +116,6 @@ def _triples(link: LayerLink) -> Iterator[tuple[NamedNode, NamedNode, NamedNode 
     yield node, SSSOM.other, Literal(f"threshold={link.threshold:.2f}|mutual={mutual}")
 
 
-def words_of(mentions: Iterable[Mention]) -> tuple[str, ...]:
+def list_words(mentions: Iterable[Mention]) -> tuple[str, ...]:
     """Return the words by which a case is classified: conditions, not treatments."""
     return tuple(each.words for each in mentions if each.kind != "treatment")

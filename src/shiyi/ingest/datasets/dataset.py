@@ -119,16 +119,16 @@ def read_dataset(path: Path) -> Dataset:
     return Dataset(name, facts.one(node, DCAT.version), source, page, files, entry, made_up)
 
 
-def described_beside(path: Path) -> Dataset | None:
+def find_description(path: Path) -> Dataset | None:
     """Read the ``source.ttl`` that lies beside some files, if one does: it describes them."""
     beside = (path if path.is_dir() else path.parent) / "source.ttl"
     return read_dataset(beside) if beside.is_file() else None
 
 
 def _check(facts: "_Facts", path: Path) -> None:
-    from shiyi.shapes.validation import lowered, shapes_graph, validate
+    from shiyi.shapes.validation import shapes_graph, to_graph, validate
 
-    results = validate(lowered(facts.quads), shapes_graph("dataset"))
+    results = validate(to_graph(facts.quads), shapes_graph("dataset"))
     if faults := [f"{path}: {each.message_en}" for each in results if each.severity == "Violation"]:
         raise ConformanceError(faults)
 
@@ -139,7 +139,7 @@ def dataset_names() -> tuple[str, ...]:
     return tuple(sorted(name for name in folders if not name.endswith("-sample")))
 
 
-def repairs_of(name: str) -> tuple[Repair, ...]:
+def load_repairs(name: str) -> tuple[Repair, ...]:
     """Read ``ingest/<name>/repairs.tsv``: name, what is wrong, what is right; longest first."""
     path = artefact(f"ingest/{name}/repairs.tsv")
     if not path.is_file():
@@ -202,9 +202,9 @@ class AdmissionPolicy:
         """Return the claims with their status on entry; count those that stay candidates."""
         if not self.accepts:
             return list(proposed)
-        return [self._entering(each, held_back) for each in proposed]
+        return [self._apply_status(each, held_back) for each in proposed]
 
-    def _entering(self, each: ProposedClaim, held_back: Counter[str]) -> ProposedClaim:
+    def _apply_status(self, each: ProposedClaim, held_back: Counter[str]) -> ProposedClaim:
         if reason := next(self._against(each), ""):
             held_back[reason] += 1
             return each

@@ -12,7 +12,7 @@ from shiyi.ontology.lexicon import Cues, cue_texts, word_list
 _CUES: Final = Cues("senses-of-old-books")
 
 
-def says_the_same(word: str, name: str) -> bool:
+def is_alias_of(word: str, name: str) -> bool:
     """Return whether ``word``, an alias, may stand for the condition called ``name``.
 
     A name that holds the word and more is narrower; one that lacks its limb or its pain is wider;
@@ -73,7 +73,7 @@ class Lexicon:
     def condition(self, form: str, kinds: Sequence[str]) -> NamedNode | None:
         """Return the one condition of this name, unless its own name is narrower or wider."""
         result = self.find(form, kinds) if form not in _old_senses() else None
-        return result if result and says_the_same(form, self._names[result.value]) else None
+        return result if result and is_alias_of(form, self._names[result.value]) else None
 
     def material(self, form: str) -> NamedNode | None:
         """Return the one material of this name among medicine-food substances, herbs and foods."""

@@ -21,15 +21,15 @@ from shiyi.ingest.datasets.mapping import (
     Row,
     Table,
     fill,
-    mapping_of,
-    speaks,
+    is_name,
+    load_mapping,
 )
 from shiyi.ingest.gate import ProposedClaim
 from shiyi.linking.umls.linker import EXACT, UmlsMatch
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source
 from shiyi.model.iris import UMLS, content_hash, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, parse_n_quads_lines, text
-from shiyi.ontology.serialization import assessed, source_quads
+from shiyi.ontology.serialization import assess_rating, source_quads
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.settings import Settings
 from shiyi.sparql.base.digests import file_digest
@@ -37,7 +37,7 @@ from shiyi.sparql.base.digests import file_digest
 _CELL = 1 << 20  # characters of one cell at most (Shiyi's)
 
 
-def files_of(path: Path, pattern: str) -> list[Path]:
+def list_files(path: Path, pattern: str) -> list[Path]:
     """List the files of a folder that ``pattern`` names, in any case, packed or not, by name.
 
     ``path`` may also be one such file.
@@ -52,17 +52,17 @@ def files_of(path: Path, pattern: str) -> list[Path]:
     ]
 
 
-def rows_of(path: Path, table: Table, settings: Settings) -> Iterator[dict[str, str]]:
+def read_rows(path: Path, table: Table, settings: Settings) -> Iterator[dict[str, str]]:
     """Yield rows by column; raise :class:`TableError` for columns or cells that do not fit."""
     return _rows(path, table, table.columns, table.optional, settings)
 
 
-def joined_rows(path: Path, table: Table, settings: Settings) -> dict[str, Row]:
+def load_joined_rows(path: Path, table: Table, settings: Settings) -> dict[str, Row]:
     """Return the rows of the table that ``table`` is joined to, by their key."""
     if not table.join_file:
         return {}
     folder = path if path.is_dir() else path.parent
-    result = files_of(folder, table.join_file)
+    result = list_files(folder, table.join_file)
     if not result:
         raise TableError([f"{folder} lacks {table.join_file}, which {table.file} is joined to"])
     rows = _rows(result[0], table, table.join_columns, (), settings)
@@ -77,7 +77,7 @@ def _rows(
     settings: Settings,
 ) -> Iterator[dict[str, str]]:
     read = (
-        _decoded(each, path.name, table.encoding)
+        _decode_line(each, path.name, table.encoding)
         for each in lines(path, settings.ingest.max_text_bytes)
     )
     remaining = (line for line in read if not line.startswith("#"))
@@ -118,7 +118,7 @@ def _value(cell: str) -> str:
     return text(quad.object).strip()
 
 
-def _decoded(line: bytes, name: str, encoding: str) -> str:
+def _decode_line(line: bytes, name: str, encoding: str) -> str:
     if encoding:
         try:
             return line.decode("utf-8")
@@ -156,11 +156,11 @@ def table_batches(
 
     ``link`` gives a name of a class its CUI where the source gives none.
     """
-    tables = tables or mapping_of(dataset.name)
-    results = [(table, file) for table in tables for file in files_of(path, table.file)]
+    tables = tables or load_mapping(dataset.name)
+    results = [(table, file) for table in tables for file in list_files(path, table.file)]
     if not results:
         raise UsageError(f"{path} holds none of {', '.join(each.file for each in tables)}")
-    dropped = _dropped(results, settings)
+    dropped = _unnamed_concepts(results, settings)
     for table, place in results:
         if dataset.differs(place):
             report.notes.append(f"{place.name} is not the file that source.ttl describes")
@@ -171,10 +171,10 @@ def table_batches(
             lexicons,
             settings,
             dropped,
-            joined_rows(path, table, settings),
+            load_joined_rows(path, table, settings),
             link,
         )
-        rows = islice(rows_of(place, table, settings), limit or None)
+        rows = islice(read_rows(place, table, settings), limit or None)
         report.documents += 1
         digest, at = file_digest(place), 0
         while part := list(islice(rows, settings.ingest.table_batch)):
@@ -183,14 +183,14 @@ def table_batches(
             at += len(part)
 
 
-def _dropped(results: list[tuple[Table, Path]], settings: Settings) -> frozenset[str]:
+def _unnamed_concepts(results: list[tuple[Table, Path]], settings: Settings) -> frozenset[str]:
     """Return the concepts without a meaningful name, of which nothing is claimed either."""
     return frozenset(
         _local(table.entity.id, row)
         for table, file in results
         if table.entity and "|hash}" not in table.entity.id
-        for row in rows_of(file, table, settings)
-        if not speaks(row.get(table.entity.label, ""))
+        for row in read_rows(file, table, settings)
+        if not is_name(row.get(table.entity.label, ""))
     )
 
 
@@ -233,7 +233,7 @@ class RowReader:
         return make
 
     def _claims(self, row: Row, locator: str, content: Content) -> Iterator[Claim]:
-        sources, self._nameless = self._cited(row, content), ""
+        sources, self._nameless = self._cited_works(row, content), ""
         if self.table.entity:
             yield from self._entity(self.table.entity, row, locator, sources, content)
         for rule in self.table.claims:
@@ -249,7 +249,7 @@ class RowReader:
         content: Content,
     ) -> Iterator[Claim]:
         name, local = row.get(rule.label, ""), _local(rule.id, row)
-        if not speaks(name) or not local:
+        if not is_name(name) or not local:
             content.unlinked[f"{rule.class_name} without a name"] += 1
             self._nameless = local
             return
@@ -268,7 +268,7 @@ class RowReader:
         content.quads += (
             Quad(node, SKOS.altLabel, Literal(other, language=rule.language), place)
             for other in others
-            if other != name and speaks(other)
+            if other != name and is_name(other)
         )
         for predicate, value in self._matches(rule, row, name, content.unlinked):
             yield Claim(node, predicate, value, self._evidence(sources, locator, name))
@@ -312,14 +312,14 @@ class RowReader:
         qualifiers = tuple(sorted(_qualifiers(rule, row, content.unlinked)))
         if subject != value:
             evidence = self._evidence(sources, locator, words, qualifiers)
-            predicate, polarity = assessed(rule.node, dict(qualifiers).get("rating", ""))
-            yield Claim.stating(subject, predicate, value, evidence, polarity)
+            predicate, polarity = assess_rating(rule.node, dict(qualifiers).get("rating", ""))
+            yield Claim.create(subject, predicate, value, evidence, polarity)
 
     def _subject(self, rule: ClaimRule, row: Row, content: Content) -> NamedNode | None:
         if rule.subject_id:
             return self._own(_local(rule.subject_id, row), rule.subject_class, content)
         words = row.get(rule.subject, "")
-        return self._linked("subject", words, rule.subject_kinds, rule, row, content)
+        return self._link_cell("subject", words, rule.subject_kinds, rule, row, content)
 
     def _object(
         self, rule: ClaimRule, row: Row, cell: str, content: Content
@@ -334,9 +334,9 @@ class RowReader:
         if rule.values and cell not in rule.values:
             return None
         words = rule.values.get(cell, cell)
-        return self._linked("object", words, rule.object_kinds, rule, row, content)
+        return self._link_cell("object", words, rule.object_kinds, rule, row, content)
 
-    def _linked(
+    def _link_cell(
         self,
         role: str,
         words: str,
@@ -378,7 +378,7 @@ class RowReader:
             for source, weight in sources
         )
 
-    def _cited(self, row: Row, content: Content) -> list[tuple[Source, Confidence]]:
+    def _cited_works(self, row: Row, content: Content) -> list[tuple[Source, Confidence]]:
         """Return the works a row cites, each a source of its own; else the dataset itself."""
         cell = row.get(self.table.source_column, "") if self.table.source_column else ""
         names = [each.strip() for each in cell.split(",") if each.strip()] or [""]

@@ -109,7 +109,7 @@ def _property(predicate: str) -> NamedNode:
     return NamedNode(getattr(SHIYI, Schema.load().property(predicate).name).value)
 
 
-def mapping_of(name: str) -> tuple[Table, ...]:
+def load_mapping(name: str) -> tuple[Table, ...]:
     """Read the mapping of a source."""
     return read_mapping(artefact(f"ingest/{name}/mapping.toml"))
 
@@ -128,16 +128,16 @@ def parse_mapping(text: str) -> tuple[Table, ...]:
 
 
 def _table(values: dict[str, Any]) -> Table:
-    rules = tuple(ClaimRule(**_frozen(rule)) for rule in values.pop("claims", ()))
+    rules = tuple(ClaimRule(**_freeze(rule)) for rule in values.pop("claims", ()))
     for rule in rules:
         _ = rule.node  # an unknown relation is a fault of the mapping, not of a row
     entity = values.pop("entity", None)
     return Table(
-        claims=rules, entity=EntityRule(**_frozen(entity)) if entity else None, **_frozen(values)
+        claims=rules, entity=EntityRule(**_freeze(entity)) if entity else None, **_freeze(values)
     )
 
 
-def _frozen(values: dict[str, Any]) -> dict[str, Any]:
+def _freeze(values: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(each) if isinstance(each, list) else each for key, each in values.items()}
 
 
@@ -173,7 +173,7 @@ def _tidy(result: re.Match[str]) -> str:
     return "," if "," in result[0] else " "
 
 
-def speaks(name: str) -> bool:
+def is_name(name: str) -> bool:
     """Return whether a name names anything: two characters or more, not digits or marks alone.
 
     After iDISK 2.0, which drops "8" and "%".

@@ -14,11 +14,11 @@ from shiyi.linking.umls.linker import UmlsLinker
 from shiyi.linking.umls.sources import (
     SemanticTypes,
     UmlsName,
+    load_retired_cuis,
     mrconso_atoms,
     mrconso_names,
     mrdef_texts,
     mrrel_pairs,
-    retired_cuis,
 )
 from shiyi.model.iris import UMLS, content_hash
 from shiyi.model.rdf import Literal, NamedNode, Quad
@@ -77,7 +77,7 @@ class Release:
     def retired(self) -> dict[str, str]:
         """Return the CUI that stands today for each retired one, "" for those deleted."""
         path = self.file("MRCUI")
-        return retired_cuis(path) if path else {}
+        return load_retired_cuis(path) if path else {}
 
     def types(self) -> SemanticTypes | None:
         """Read the semantic types, where the release has them."""
@@ -103,7 +103,7 @@ def index_names(release: Release, home: Path) -> int:
     return names.size
 
 
-def linker_of(home: Path) -> UmlsLinker | None:
+def open_umls_linker(home: Path) -> UmlsLinker | None:
     """Open the index that :func:`index_names` made, if one was made."""
     if not (home / FOLDER / "umls.json").is_file():
         return None
@@ -111,7 +111,7 @@ def linker_of(home: Path) -> UmlsLinker | None:
     return UmlsLinker(UmlsNames(home / FOLDER), retired)
 
 
-def known_cuis(store: QuadStore) -> set[str]:
+def list_cuis(store: QuadStore) -> set[str]:
     """List the CUIs that a concept of the base, or a candidate, is matched to."""
     results = set[str]()
     for predicate in (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch):
@@ -135,7 +135,7 @@ def umls_batches(
     retired = release.retired()
     current = {retired.get(cui, cui) for cui in known} - {""}
     parts: tuple[tuple[str, Callable[[], Iterable[Quad]]], ...] = (
-        ("retired", lambda: _retired(known, retired, place, report)),
+        ("retired", lambda: _retired_matches(known, retired, place, report)),
         ("names", lambda: _names(release, current, place)),
         ("definitions", lambda: _definitions(release, current, place)),
         ("relations", lambda: _relations(release, current, place)),
@@ -149,7 +149,7 @@ def umls_batches(
             number += 1
 
 
-def _retired(
+def _retired_matches(
     known: set[str], retired: dict[str, str], place: NamedNode, report: Report
 ) -> Iterator[Quad]:
     for cui in sorted(known & retired.keys()):

@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BaseConcepts:
     """The concepts of a base: its own IRIs with their classes, and the concepts by name."""
 
     kinds: Mapping[str, str]
@@ -73,7 +73,7 @@ class Known:
         return self.lexicons[language].find(label, CLASSES) if label else None
 
 
-def same_as(store: QuadStore) -> dict[str, str]:
+def load_matches(store: QuadStore) -> dict[str, str]:
     """Return the outside IRIs that are an exact match of exactly one accepted concept."""
     results: dict[str, set[str]] = defaultdict(set)
     for quad in store.match(None, SKOS.exactMatch, None, DefaultGraph()):
@@ -88,7 +88,7 @@ CLASSES = (
 )  # fmt: skip
 
 
-def vocabulary_of(kind: str, path: Path) -> Dataset:
+def describe_vocabulary(kind: str, path: Path) -> Dataset:
     """Describe a user's own vocabulary file; its version is the digest of its bytes."""
     if not path.is_file():
         raise UsageError(f"{path} is no file")
@@ -110,7 +110,7 @@ def vocabulary_batches(
     kind: str,
     dataset: Dataset,
     path: Path,
-    known: Known,
+    known: BaseConcepts,
     settings: Settings,
     report: Report,
     limit: int = 0,
@@ -119,14 +119,14 @@ def vocabulary_batches(
     report.documents += 1
     if kind == "sssom":
         rows = islice(_sssom(path, settings), limit or None)
-        yield from _batched(dataset, rows, settings, "sssom", _matches(dataset, known, settings))
+        yield from _batches(dataset, rows, settings, "sssom", _matches(dataset, known, settings))
         return
     concepts = _concepts(path, report)
     chosen = islice(sorted(concepts.items()), limit or None)
-    yield from _batched(dataset, chosen, settings, kind, _described(dataset, known, settings))
+    yield from _batches(dataset, chosen, settings, kind, _describer(dataset, known, settings))
 
 
-def _batched(
+def _batches(
     dataset: Dataset,
     items: Iterator[_T],
     settings: Settings,
@@ -158,7 +158,7 @@ def _sssom(path: Path, settings: Settings) -> Iterator[dict[str, str]]:
     for row in reader:
         values = {key: value or "" for key, value in row.items() if key}
         for column in ("subject_id", "object_id"):
-            values[column] = _expanded(values[column], prefixes)
+            values[column] = _expand_curie(values[column], prefixes)
         yield values
 
 
@@ -172,13 +172,13 @@ def _head(path: Path) -> str:
     return "".join(taken)
 
 
-def _expanded(curie: str, prefixes: Mapping[str, str]) -> str:
+def _expand_curie(curie: str, prefixes: Mapping[str, str]) -> str:
     prefix, mark, local = curie.partition(":")
     return prefixes[prefix] + local if mark and prefix in prefixes else curie
 
 
 def _matches(
-    dataset: Dataset, known: Known, settings: Settings
+    dataset: Dataset, known: BaseConcepts, settings: Settings
 ) -> Callable[[dict[str, str], int, Content], None]:
     def take(row: dict[str, str], number: int, content: Content) -> None:
         predicate = _MATCHES.get(row["predicate_id"])
@@ -243,8 +243,8 @@ def _sort(
         remaining.setdefault(iri, []).append((written, values))
 
 
-def _described(
-    dataset: Dataset, known: Known, settings: Settings
+def _describer(
+    dataset: Dataset, known: BaseConcepts, settings: Settings
 ) -> Callable[[tuple[str, list[tuple[NamedNode, Term]]], int, Content], None]:
     place = dataset.graph
 

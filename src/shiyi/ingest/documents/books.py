@@ -10,7 +10,7 @@ from typing import Any
 
 from shiyi.artefacts import artefact
 from shiyi.errors import TableError, UsageError
-from shiyi.ingest.datasets.dataset import Dataset, repairs_of
+from shiyi.ingest.datasets.dataset import Dataset, load_repairs
 from shiyi.ingest.datasets.limits import lines
 from shiyi.ingest.documents.document import Document, Heading
 from shiyi.model.claim import Locator, Source, Tier
@@ -125,7 +125,7 @@ def read_books(path: Path, dataset: Dataset, limit: int) -> Iterator[Document | 
 
     ``limit`` is of one line, in bytes; only one book is in memory at a time.
     """
-    repairs = repairs_of(dataset.name)
+    repairs = load_repairs(dataset.name)
     for number, line in enumerate(lines(path, limit), start=1):
         if not line.strip():
             continue
@@ -149,7 +149,7 @@ def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, s
     fields: dict[str, str] = {}
     for each in _HEAD.finditer(text):
         start, end = each.span()
-        own = _marked(each["title"] or "")
+        own = _mark_lost_characters(each["title"] or "")
         chapter = (each["chapter"] or each["alone"] or "").strip()
         if own == title and not results and not chapter:
             while field := _FIELD.match(text, end):
@@ -161,7 +161,7 @@ def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, s
     return tuple(results), fields
 
 
-def _marked(title: str) -> str:
+def _mark_lost_characters(title: str) -> str:
     """Place □ where a blank stands for a character that was lost: “ fish” may be any fish."""
     return re.sub(r"[ \u3000]+", "□", title.rstrip()) + ("□" if title.endswith(" ") else "")
 

@@ -161,7 +161,7 @@ def repair_text(raw: str, repairs: Sequence[Repair], join: bool, counted: Counte
     >>> repair_text("主寒热，\n止渴。\n生山谷。", (), True, counted), counted
     ('主寒热，止渴。\n生山谷。', Counter({'broken lines': 1}))
     """
-    text = _joined(raw, counted) if join else raw
+    text = _join_lines(raw, counted) if join else raw
     for each in repairs:
         if result := text.count(each.wrong):
             counted[each.name] += result
@@ -169,11 +169,11 @@ def repair_text(raw: str, repairs: Sequence[Repair], join: bool, counted: Counte
     return text.strip()
 
 
-def _joined(raw: str, counted: Counter[str]) -> str:
+def _join_lines(raw: str, counted: Counter[str]) -> str:
     lines = [line.rstrip() for line in _BREAK.split(raw)]
     remaining: list[str] = []
     for line in lines:
-        if remaining and _goes_on(remaining[-1], line):
+        if remaining and _continues(remaining[-1], line):
             remaining[-1] += line.lstrip()
             counted[JOINED] += 1
         elif line or (remaining and remaining[-1]):
@@ -181,7 +181,7 @@ def _joined(raw: str, counted: Counter[str]) -> str:
     return "\n".join(remaining)
 
 
-def _goes_on(before: str, line: str) -> bool:
+def _continues(before: str, line: str) -> bool:
     """Return whether the sentence of line ``before`` goes on in ``line``."""
     if not before or not line:
         return False
@@ -192,7 +192,7 @@ def _goes_on(before: str, line: str) -> bool:
     return len(before) >= _WRAPPED
 
 
-def tree_of(document: Document, minimum: int, limit: int) -> Tree:
+def build_tree(document: Document, minimum: int, limit: int) -> Tree:
     """Cut a document into sections and passages; offsets count characters of its own text."""
     tree = Tree(document)
     sections: dict[tuple[str, ...], Section] = {}
@@ -202,7 +202,7 @@ def tree_of(document: Document, minimum: int, limit: int) -> Tree:
         section = _section(document, path, sections, tree)
         body, first = document.text[start:end], True
         for here, there in split_passages(body, document.language, minimum, limit):
-            raw = _said(body[here:there], document.skipped) if first else body[here:there]
+            raw = _text_of_body(body[here:there], document.skipped) if first else body[here:there]
             text = repair_text(raw, document.repairs, document.language == "zh", tree.repaired)
             if not text:
                 continue
@@ -230,7 +230,7 @@ def _repaired_path(
     return (*above, repair_text(path[-1], document.repairs, False, counted))
 
 
-def _said(body: str, skipped: tuple[str, ...]) -> str:
+def _text_of_body(body: str, skipped: tuple[str, ...]) -> str:
     bare = body.lstrip()
     for mark in skipped:
         if bare.startswith(mark):

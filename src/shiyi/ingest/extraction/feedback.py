@@ -35,7 +35,7 @@ class Lesson:
 def list_lessons(store: QuadStore, limit: int = MOST) -> tuple[Lesson, ...]:
     """List statements refused with a reason: one for each reason first, shortest quotes first."""
     results = sorted(
-        islice(_refused(store), _LOOKED_AT), key=lambda each: (len(each.quote), each.prompt_line())
+        islice(_refusals(store), _LOOKED_AT), key=lambda each: (len(each.quote), each.prompt_line())
     )
     by_reason: dict[tuple[str, str], Lesson] = {}
     for each in results:
@@ -59,7 +59,7 @@ def lessons_section(results: tuple[Lesson, ...]) -> str:
     )
 
 
-def _refused(store: QuadStore) -> Iterator[Lesson]:
+def _refusals(store: QuadStore) -> Iterator[Lesson]:
     for quad in store.match(None, SHIYI.status, SHIYI.rejected, REJECTED):
         claim = quad.subject
         if not isinstance(claim, NamedNode):
@@ -117,7 +117,7 @@ def parked_quads(passage: Passage, reason: str, place: NamedNode, tries: int) ->
     yield Quad(node, RDF.value, Literal(str(tries), datatype=XSD_INTEGER), place)
 
 
-def parked_in(
+def load_parked(
     store: QuadStore, passages: Iterable[Passage], place: NamedNode
 ) -> dict[str, list[Quad]]:
     """Return what a store holds of those passages that wait, by the passage's IRI."""
@@ -125,7 +125,7 @@ def parked_in(
     return {iri: quads for iri, quads in results.items() if quads}
 
 
-def tries_of(quads: Sequence[Quad]) -> int:
+def count_tries(quads: Sequence[Quad]) -> int:
     """Return how often a parked passage was tried."""
     values = [
         q.object.value for q in quads if q.predicate == RDF.value and isinstance(q.object, Literal)

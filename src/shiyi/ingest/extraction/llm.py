@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from shiyi.errors import OutsideError
-from shiyi.ingest.batches import proposed_of
+from shiyi.ingest.batches import propose_claim
 from shiyi.ingest.documents.document import Document, Passage
 from shiyi.ingest.extraction import replies as forms
 from shiyi.ingest.extraction.extractor import ATTRIBUTES, ExtractedStatement, Extraction, Relations
@@ -26,7 +26,7 @@ from shiyi.model.claim import Claim, Confidence, Evidence
 from shiyi.model.iris import content_hash, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
-from shiyi.prompts.resilience import Asker
+from shiyi.prompts.resilience import Retrier
 from shiyi.prompts.templates import Prompt
 from shiyi.settings import IngestSettings, Settings
 
@@ -74,7 +74,7 @@ def claim_notes(
         if not statement.description:
             continue
         evidence = (Evidence(document.source, Confidence(1.0)),)  # its IRI needs none
-        claim = Claim.stating(read.subject, read.predicate, read.object, evidence, read.polarity)
+        claim = Claim.create(read.subject, read.predicate, read.object, evidence, read.polarity)
         value = statement.description
         node = resource(f"note/{content_hash(passage.iri, claim.iri.value, value)}")
         yield Quad(node, RDF.type, SHIYI.RelationDescription, place)
@@ -103,7 +103,7 @@ _R = TypeVar("_R")
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Passage:
     """The state of one passage while a model reads it."""
 
     passage: Passage
@@ -125,7 +125,7 @@ class LlmExtractor:
     by_model = True
 
     def __init__(
-        self, asker: Asker, index: LabelIndex, gate: Gate, settings: Settings, lessons: str = ""
+        self, asker: Retrier, index: LabelIndex, gate: Gate, settings: Settings, lessons: str = ""
     ) -> None:
         """Add ``lessons`` to the prompt: the section on statements that curators refused."""
         self._lessons = lessons
@@ -160,15 +160,15 @@ class LlmExtractor:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _read(self, passage: Passage, language: str) -> _Reading:
-        reading = _Reading(passage)
+    def _read(self, passage: Passage, language: str) -> _Passage:
+        reading = _Passage(passage)
         try:
             self._steps(reading, language)
         except OutsideError as fault:
-            return _Reading(passage, parked=str(fault))
+            return _Passage(passage, parked=str(fault))
         return reading
 
-    def _steps(self, reading: _Reading, language: str) -> None:
+    def _steps(self, reading: _Passage, language: str) -> None:
         passage, relations, ask = reading.passage, self._reader.relations, self._asker.ask
         shown = {"title": " / ".join(passage.section.path), "passage": passage.text}
         listed = relations.prompt_lines()
@@ -202,7 +202,7 @@ class LlmExtractor:
         )
         self._take(reading, statements, language)
 
-    def _take(self, reading: _Reading, values: Iterable[Statement], language: str) -> None:
+    def _take(self, reading: _Passage, values: Iterable[Statement], language: str) -> None:
         """Make claims of statements; the same claim on the same quote is made once."""
         chosen = (*reading.chosen, *ATTRIBUTES)
         known = {_identity(created) for _, created in reading.made}
@@ -215,13 +215,13 @@ class LlmExtractor:
                 reading.made.append((each, read))
 
     def _faulty(
-        self, readings: Iterable[_Reading], document: Document
-    ) -> list[tuple[_Reading, list[Refusal]]]:
+        self, readings: Iterable[_Passage], document: Document
+    ) -> list[tuple[_Passage, list[Refusal]]]:
         """Return for each passage the statements to repair: those refused or breaking a shape."""
         results = []
         for reading in readings:
             proposed = [
-                proposed_of(created, reading.passage, document, self, self._settings)
+                propose_claim(created, reading.passage, document, self, self._settings)
                 for _, created in reading.made
             ]
             wrong = [each for each in reading.refused if each.mendable]
@@ -234,7 +234,7 @@ class LlmExtractor:
                 results.append((reading, wrong))
         return results
 
-    def _mend(self, reading: _Reading, wrong: list[Refusal], language: str) -> None:
+    def _mend(self, reading: _Passage, wrong: list[Refusal], language: str) -> None:
         passage = reading.passage
         words = "\n".join(
             f"{number}: {each.statement.model_dump_json()} refused: {each.reason}"
@@ -258,7 +258,7 @@ class LlmExtractor:
                 self._replace(reading, wrong[each.number - 1], each, language)
 
     def _replace(
-        self, reading: _Reading, old: Refusal, repair: forms.Repair, language: str
+        self, reading: _Passage, old: Refusal, repair: forms.Repair, language: str
     ) -> None:
         """Replace a refused statement by its repair; a withdrawn one stays on record."""
         if repair.withdraw:
@@ -274,7 +274,7 @@ class LlmExtractor:
         if repair.statement and not repair.withdraw:
             self._take(reading, [repair.statement], language)
 
-    def _extraction(self, reading: _Reading, document: Document, place: NamedNode) -> Extraction:
+    def _extraction(self, reading: _Passage, document: Document, place: NamedNode) -> Extraction:
         passage = reading.passage
         if reading.parked:
             return Extraction(parked=reading.parked)

@@ -66,7 +66,7 @@ class StatementReader:
             return Refusal(statement, NOT_THERE, f"{NOT_THERE}: {statement.subject!r}")
         if fold(statement.object) not in fold(statement.quote):
             return Refusal(statement, NOT_THERE, f"the quote does not hold {statement.object!r}")
-        subject = self._linked(statement.subject, each.domain, statement)
+        subject = self._link_name(statement.subject, each.domain, statement)
         if isinstance(subject, Refusal):
             return subject
         if not self.relations.schema.fits(self._kind[subject.value], each.domain):
@@ -77,7 +77,7 @@ class StatementReader:
         if each.is_text:
             value = Literal(statement.object, language=language)
         else:
-            value = self._linked(statement.object, each.range, statement)
+            value = self._link_name(statement.object, each.range, statement)
         if isinstance(value, Refusal):
             return value
         if value == subject:
@@ -92,7 +92,7 @@ class StatementReader:
             round(0.5 + statement.confidence / 2, 3),
         )
 
-    def _linked(
+    def _link_name(
         self, name: str, classes: frozenset[str], statement: Statement
     ) -> NamedNode | Refusal:
         """Return the one thing of this name, of the classes a relation takes if there is one."""
@@ -105,7 +105,7 @@ class StatementReader:
     def find(self, name: str, kinds: tuple[str, ...]) -> NamedNode | None:
         """Return the one concept of a name in either language; None for none, or for several."""
         for lexicon in self._lexicons:
-            if result := lexicon.find(name, _ordered(kinds)):
+            if result := lexicon.find(name, _sort_kinds(kinds)):
                 return result
         return None
 
@@ -119,6 +119,6 @@ class StatementReader:
 _FIRST = ("MFHSubstance", "Herb", "Food", "TCMDisease", "Symptom", "Syndrome", "Disease")
 
 
-def _ordered(kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _sort_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
     first = tuple(each for each in _FIRST if each in kinds)
     return (*first, *(each for each in kinds if each not in first))

@@ -14,7 +14,7 @@ from shiyi.ingest.extraction.statements import StatementReader
 from shiyi.linking.normalization import fold
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
-from shiyi.prompts.resilience import Asker
+from shiyi.prompts.resilience import Retrier
 from shiyi.prompts.templates import Prompt
 
 LEADS = "leadsTo"  # the relation of a step that the file itself states
@@ -66,23 +66,23 @@ class ChainForm(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Chains:
+class ChainBuilder:
     """Splits cases into parts; with ``asker`` a model proposes, and its names are looked up."""
 
     reader: StatementReader
-    asker: Asker | None = None
+    asker: Retrier | None = None
 
     def of(self, case: Case) -> tuple[Step, ...]:
         """Return the chain of a case, each step once; raise ``OutsideError`` if the model fails."""
-        steps = list(self._stated(case))
-        steps += self._asked(case) if self.asker else self._joined(case)
+        steps = list(self._stated_steps(case))
+        steps += self._steps_of_model(case) if self.asker else self._joining_steps(case)
         return tuple(dict.fromkeys(steps))
 
-    def _stated(self, case: Case) -> Iterator[Step]:
+    def _stated_steps(self, case: Case) -> Iterator[Step]:
         for before, after in case.steps:
             yield Step(before.words, LEADS, after.words)
 
-    def _joined(self, case: Case) -> Iterator[Step]:
+    def _joining_steps(self, case: Case) -> Iterator[Step]:
         """Join what the question names with what the answer names, where a relation fits both."""
         request = self._known(case.mentions)
         for kind, relation, other in _BETWEEN:
@@ -106,7 +106,7 @@ class Chains:
             and self.reader.is_a(value, prop.range)
         )
 
-    def _asked(self, case: Case) -> Iterator[Step]:
+    def _steps_of_model(self, case: Case) -> Iterator[Step]:
         if self.asker is None:
             return
         relations: Relations = self.reader.relations

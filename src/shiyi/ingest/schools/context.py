@@ -15,7 +15,7 @@ _PASSAGES = 20_000  # of a base that are compared with a question, the first by 
 
 
 @dataclass(frozen=True)
-class General:
+class GeneralKnowledge:
     """Accepted claims as sentences with their vectors; TCM-DiffRAG recalls by cosine.
 
     The vector of a *set* of triples is left open there: here each triple of a chain recalls by

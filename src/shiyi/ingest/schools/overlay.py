@@ -11,8 +11,8 @@ from shiyi.ingest.cases.records import Case
 from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.extraction.replies import Form, Line
 from shiyi.ingest.gate import Gate, ProposedClaim
-from shiyi.ingest.schools.chain import Chains, Step
-from shiyi.ingest.schools.context import General
+from shiyi.ingest.schools.chain import ChainBuilder, Step
+from shiyi.ingest.schools.context import GeneralKnowledge
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Status
 from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad
@@ -67,8 +67,8 @@ class Overlay:
 
     school: School
     dataset: Dataset
-    chains: Chains
-    general: General
+    chains: ChainBuilder
+    general: GeneralKnowledge
     gate: Gate
     settings: Settings
     counts: Counter[str] = field(default_factory=Counter)
@@ -95,7 +95,7 @@ class Overlay:
         written = resource(f"reasoning/{content_hash(place.value, digest)}")
         recalled = self.general.recall([f"{e.subject} {e.relation} {e.object}" for e in steps])
         books = self.general.passages_of(recalled, case.text)
-        reasoning = self._reasoning(case, steps, recalled, [value for _, value in books])
+        reasoning = self._write_reasoning(case, steps, recalled, [value for _, value in books])
         yield Quad(node, RDF.type, SHIYI.ReasoningChain, place)
         yield Quad(node, RDFS.label, Literal(case.text, language=case.language), place)
         yield Quad(node, SHIYI.answerText, Literal(case.answer, language=case.language), place)
@@ -140,7 +140,7 @@ class Overlay:
                 self.counts[f"refused: {each.faults[0].message_en}"] += 1
         return [each.proposed.claim for each in judged if not each.faults]
 
-    def _reasoning(
+    def _write_reasoning(
         self, case: Case, steps: Sequence[Step], recalled: Sequence[NamedNode], books: Sequence[str]
     ) -> str:
         if self.chains.asker is not None:

@@ -27,7 +27,7 @@ from shiyi.ontology.serialization import (
     RATINGS,
     TOPICS,
     VERDICTS,
-    assessed,
+    assess_rating,
     ids_of,
 )
 from shiyi.ontology.terms import SHIYI
@@ -77,11 +77,11 @@ class ClaimTableReader:
             self._check_header(header, rows, long, properties)
             for row in rows:
                 for each in self._long(row) if long else self._wide(row, properties):
-                    value = self._as_first_said(each.claim, claims)
+                    value = self._align_symmetric(each.claim, claims)
                     claims.add(value.iri.value)
                     yield ClaimCell(row, each.column, each.value, value)
 
-    def _as_first_said(self, claim: Claim, claims: set[str]) -> Claim:
+    def _align_symmetric(self, claim: Claim, claims: set[str]) -> Claim:
         """Swap the ends of a symmetric claim that stands already the other way."""
         target = claim.object
         if (
@@ -142,7 +142,7 @@ class ClaimTableReader:
             self._check_rating(row, predicate)
             self._check_guidance(row, predicate)
             polarity = self._polarity(row)
-            claim = Claim.stating(resource(subject), predicate, value, evidence, polarity)
+            claim = Claim.create(resource(subject), predicate, value, evidence, polarity)
             yield ClaimCell(row, column, cell if isinstance(cell, str) else cell.zh, claim)
 
     def _check_rating(self, row: Row, predicate: NamedNode) -> None:
@@ -150,7 +150,7 @@ class ClaimTableReader:
         if rating and rating not in RATINGS:
             self.faults.unknown(row.at("rating"), "rating", rating, RATINGS)
         elif rating and predicate == SHIYI.isEffectiveFor:
-            wanted, polarity = assessed(predicate, rating)
+            wanted, polarity = assess_rating(predicate, rating)
             if written != (wanted, polarity):
                 name = f"{polarity.value} {local_name(wanted.value)}"
                 self.faults.add(row.at("rating"), f"{rating!r} is no such effect: write {name}")
@@ -202,7 +202,7 @@ class ClaimTableReader:
                 continue
             locator = locators[index] if len(names) == len(locators) else row.get("locator")
             work = self.sources.get(name)
-            yield evidence_of(
+            yield build_evidence(
                 work, kind, self._confidence(row, work, kind), locator, qualifiers, self.weights
             )
 
@@ -226,7 +226,7 @@ class ClaimTableReader:
             return None
 
 
-def evidence_of(
+def build_evidence(
     work: Source | None,
     kind: EvidenceKind,
     confidence: Confidence | None,

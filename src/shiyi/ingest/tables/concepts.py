@@ -140,7 +140,7 @@ def _concept(row: Row) -> Concept:
     return Concept(class_name=row.get("class"), tcm_only=tcm_only, place=row.place, **cells)
 
 
-def pinyin_of(concept: Concept) -> str:
+def concept_pinyin(concept: Concept) -> str:
     """Return a concept's pinyin with tone marks, made from its label where its row has none."""
     from pypinyin import Style, lazy_pinyin
 
@@ -173,7 +173,7 @@ def _check(
             faults.add(place, f"{label!r} is already the {language} label of {first.id}")
 
 
-def broader_of(concept: Concept, concepts: Concepts, faults: Faults) -> list[str]:
+def resolve_broader(concept: Concept, concepts: Concepts, faults: Faults) -> list[str]:
     """Resolve the broader concepts of one concept, within its kind."""
     kind = KINDS.get(concept.class_name, "")
     wanted = frozenset(name for name, each in KINDS.items() if each == kind)
@@ -233,7 +233,7 @@ RETIRED = graph("retired")
 
 
 @dataclass(frozen=True, slots=True)
-class Retired:
+class RetiredConcept:
     """A retired concept; ``replaced_by`` is the id of what took its place, or empty."""
 
     id: str
@@ -248,13 +248,13 @@ class Retired:
         return resource(self.id)
 
 
-def read_retired(folder: Path, concepts: Concepts, faults: Faults) -> list[Retired]:
+def read_retired(folder: Path, concepts: Concepts, faults: Faults) -> list[RetiredConcept]:
     """Read every table of ``folder``, which may be absent; an id in use is a fault."""
-    results: dict[str, Retired] = {}
+    results: dict[str, RetiredConcept] = {}
     for header, rows in read_tables(folder, faults):
         check_columns(header, ("id", "zh", "en"), RETIRED_COLUMNS, rows, faults)
         for row in rows:
-            each = Retired(*(row.get(name) for name in RETIRED_COLUMNS))
+            each = RetiredConcept(*(row.get(name) for name in RETIRED_COLUMNS))
             if each.id in concepts.by_id:
                 faults.add(row.at("id"), f"{each.id} was retired, but stands among the concepts")
             if each.id in results:
@@ -265,7 +265,7 @@ def read_retired(folder: Path, concepts: Concepts, faults: Faults) -> list[Retir
     return list(results.values())
 
 
-def retired_quads(each: Retired) -> Iterator[Quad]:
+def retired_quads(each: RetiredConcept) -> Iterator[Quad]:
     """Yield the tombstone: names, reason, and where it went."""
     node = each.iri
     yield Quad(node, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN), RETIRED)

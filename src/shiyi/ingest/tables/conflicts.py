@@ -20,7 +20,7 @@ _AGAINST = {
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class Statement:
     """The triple of an accepted, positive claim."""
 
     subject: NamedNode
@@ -37,7 +37,7 @@ def missing_conflicts(store: QuadStore) -> list[Quad]:
     """List the links between claims of the accepted view that it lacks."""
     default = DefaultGraph()
     values = [
-        Stated(quad.subject, predicate, quad.object)
+        Statement(quad.subject, predicate, quad.object)
         for predicate in (SHIYI.hasNature, *_FOR, *_AGAINST)
         for quad in store.match(None, predicate, None, default)
         if isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
@@ -52,7 +52,7 @@ def missing_conflicts(store: QuadStore) -> list[Quad]:
 
 
 def conflict_quads(
-    claims: Iterable[Claim | Stated], broader: Mapping[str, list[str]]
+    claims: Iterable[Claim | Statement], broader: Mapping[str, list[str]]
 ) -> Iterator[Quad]:
     """Yield ``conflictsWith`` both ways: of natures of a material, advice, denials."""
     values = list(claims)
@@ -62,11 +62,11 @@ def conflict_quads(
 
 
 def _pairs(
-    claims: Iterable[Claim | Stated], broader: Mapping[str, list[str]]
-) -> Iterator[tuple[Claim | Stated, Claim | Stated]]:
-    natures: dict[str, list[Claim | Stated]] = defaultdict(list)
-    stated_for: dict[tuple[str, str], list[Claim | Stated]] = defaultdict(list)
-    stated_against: dict[tuple[str, str], list[Claim | Stated]] = defaultdict(list)
+    claims: Iterable[Claim | Statement], broader: Mapping[str, list[str]]
+) -> Iterator[tuple[Claim | Statement, Claim | Statement]]:
+    natures: dict[str, list[Claim | Statement]] = defaultdict(list)
+    stated_for: dict[tuple[str, str], list[Claim | Statement]] = defaultdict(list)
+    stated_against: dict[tuple[str, str], list[Claim | Statement]] = defaultdict(list)
     for claim in claims:
         if isinstance(claim, Claim) and claim.polarity is Polarity.NEGATIVE:
             continue
@@ -83,7 +83,7 @@ def _pairs(
         yield from product(stated_for[key], stated_against[key])
 
 
-def _denials(claims: Iterable[Claim | Stated]) -> Iterator[tuple[Claim | Stated, Claim]]:
+def _denials(claims: Iterable[Claim | Statement]) -> Iterator[tuple[Claim | Statement, Claim]]:
     """Yield each claim with its denial, where both are made."""
     stated = {claim.iri: claim for claim in claims}
     for claim in stated.values():
@@ -93,13 +93,13 @@ def _denials(claims: Iterable[Claim | Stated]) -> Iterator[tuple[Claim | Stated,
                 yield stated[positive], claim
 
 
-def _condition_and_food(claim: Claim | Stated, condition_first: bool) -> tuple[str, str]:
+def _condition_and_food(claim: Claim | Statement, condition_first: bool) -> tuple[str, str]:
     subject, values = claim.subject.value, text(claim.object)
     return (subject, values) if condition_first else (values, subject)
 
 
 def _degrees_of_one(
-    one: Claim | Stated, other: Claim | Stated, broader: Mapping[str, list[str]]
+    one: Claim | Statement, other: Claim | Statement, broader: Mapping[str, list[str]]
 ) -> bool:
     """Return whether one nature is a degree of the other, as slightly cold is of cold."""
     first, second = local_name(text(one.object)), local_name(text(other.object))

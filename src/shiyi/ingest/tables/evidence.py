@@ -107,7 +107,7 @@ def _pointer(row: Row, faults: Faults) -> PointerRow | None:
     )
 
 
-def with_evidence(
+def attach_evidence(
     claims: Iterable[Claim],
     sources: Mapping[str, Source],
     weights: ConfidenceSettings,

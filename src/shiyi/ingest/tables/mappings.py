@@ -129,7 +129,7 @@ def object_iri(curie: str, more: Map[str, str] | None = None) -> str:
     return base + local if base and local else ""
 
 
-def best_cuis(results: Iterable[tuple[str, str, float, str]]) -> dict[str, str]:
+def choose_cuis(results: Iterable[tuple[str, str, float, str]]) -> dict[str, str]:
     """Choose the CUI of each subject: exact matches before close ones, then the most confident.
 
     Each mapping is its subject, predicate (``skos:…``), confidence and CUI; others give no CUI.
@@ -153,7 +153,7 @@ def mapping_quads(mappings: list[Mapping]) -> Iterator[Quad]:
         yield Quad(each.node, each.predicate, NamedNode(each.object), default)
     names = {iri: name for name, iri in LINKS.items()}
     rows = ((e.subject, names[e.predicate], e.confidence, e.cui) for e in mappings)
-    for subject, cui in best_cuis(rows).items():
+    for subject, cui in choose_cuis(rows).items():
         yield Quad(resource(subject), SHIYI.umlsCui, Literal(cui), default)
 
 

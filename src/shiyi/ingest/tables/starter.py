@@ -12,17 +12,17 @@ from shiyi.ingest.tables.claims import ClaimTableReader
 from shiyi.ingest.tables.concepts import (
     KINDS,
     Concepts,
-    Retired,
-    broader_of,
+    RetiredConcept,
     check_acyclic,
+    concept_pinyin,
     concept_quads,
-    pinyin_of,
     read_concepts,
     read_retired,
+    resolve_broader,
     retired_quads,
 )
 from shiyi.ingest.tables.conflicts import conflict_quads
-from shiyi.ingest.tables.evidence import with_evidence
+from shiyi.ingest.tables.evidence import attach_evidence
 from shiyi.ingest.tables.tsv import Faults, Row, check_columns, read_tables
 from shiyi.model.claim import UNOPENED, Claim, Source, Status, Tier
 from shiyi.model.iris import graph, resource
@@ -82,7 +82,7 @@ class Starter:
     sources: dict[str, Source]
     claims: list[Claim]
     mappings: list[sssom.Mapping]
-    retired: tuple[Retired, ...] = ()
+    retired: tuple[RetiredConcept, ...] = ()
     mapping_rows: tuple[Quad, ...] = ()  # the mapping tables as they stand, ruled-out rows too
 
     def counts(self) -> dict[str, int]:
@@ -100,7 +100,7 @@ class Starter:
         """Yield the accepted view: vocabulary, concepts, mappings, sources, claims, conflicts."""
         yield from vocabulary_quads()
         for concept in self.concepts.by_id.values():
-            yield from concept_quads(concept, self.broader[concept.id], pinyin_of(concept))
+            yield from concept_quads(concept, self.broader[concept.id], concept_pinyin(concept))
         yield from top_quads(self.concepts, self.broader)
         yield from sssom.mapping_quads(self.mappings)
         yield from self.mapping_rows
@@ -134,12 +134,12 @@ def load_starter(
     folder, schema, faults = folder or artefact("ontology"), Schema.load(), Faults()
     sources = read_sources(folder / "sources", faults)
     concepts = read_concepts(folder / "concepts", schema, faults)
-    broader = {each.id: broader_of(each, concepts, faults) for each in concepts.by_id.values()}
+    broader = {each.id: resolve_broader(each, concepts, faults) for each in concepts.by_id.values()}
     check_acyclic(broader, concepts, faults)
     reader = ClaimTableReader(schema, concepts, sources, weights or ConfidenceSettings(), faults)
     claims = reader.read(folder / "claims")
     if own:
-        claims = with_evidence(claims, sources, reader.weights, faults)
+        claims = attach_evidence(claims, sources, reader.weights, faults)
         sources |= {each.source.id: each.source for claim in claims for each in claim.evidence}
     mappings = sssom.read_mappings(folder / "mappings", concepts, faults)
     retired = tuple(read_retired(folder / "retired", concepts, faults))

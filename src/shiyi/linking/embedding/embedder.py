@@ -61,7 +61,7 @@ class StaticEmbedder(Embedder):
     @override
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed the folded texts."""
-        model, folded = self._opened(), [fold(text) for text in texts]
+        model, folded = self._open_model(), [fold(text) for text in texts]
         if not folded:  # model2vec takes no empty list
             return np.zeros((0, model.dim), np.float32)
         return unit(np.asarray(model.encode(folded, use_multiprocessing=False), np.float32))
@@ -69,7 +69,7 @@ class StaticEmbedder(Embedder):
     @override
     def known(self, texts: Sequence[str]) -> list[float]:
         """Return the share of the characters that are in the vocabulary."""
-        model, folded = self._opened(), [fold(text) for text in texts]
+        model, folded = self._open_model(), [fold(text) for text in texts]
         shares = []
         for text, encoding in zip(folded, model.tokenizer.encode_batch(folded), strict=True):
             letters = len(text) - text.count(" ")
@@ -81,7 +81,7 @@ class StaticEmbedder(Embedder):
             shares.append(1 - lost / letters if letters else 0.0)
         return shares
 
-    def _opened(self) -> "StaticModel":
+    def _open_model(self) -> "StaticModel":
         if self._model is None:
             from model2vec import StaticModel  # 0.3 s, only where needed
 
@@ -89,7 +89,7 @@ class StaticEmbedder(Embedder):
         return self._model
 
 
-def shipped() -> StaticEmbedder | None:
+def open_shipped() -> StaticEmbedder | None:
     """Return the shipped model, or nothing where it was left out of the installation."""
     return StaticEmbedder() if (SHIPPED / WEIGHTS).is_file() else None
 
@@ -184,10 +184,10 @@ def cross_encoder(name: str) -> Callable[[str, Sequence[str]], list[float]]:
 
 def open_embedder(name: str) -> Embedder | None:
     """Return the model that ``linking.embedder`` names, by default the shipped one, if any."""
-    return SentenceTransformersEmbedder(name) if name else shipped()
+    return SentenceTransformersEmbedder(name) if name else open_shipped()
 
 
-def place_of(folder: Path, model: Embedder | None) -> Path:
+def vectors_folder(folder: Path, model: Embedder | None) -> Path:
     """Return where vectors of a model lie below an index: those of others than shipped, apart."""
     if model is None or isinstance(model, StaticEmbedder):
         return folder

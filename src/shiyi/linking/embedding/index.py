@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.errors import IndexMismatchError, MissingExtraError
 from shiyi.linking.embedding.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
@@ -26,7 +26,7 @@ _UNCOPIED: Final = 800_000  # multiplications up to which OpenBLAS copies no mat
 Near = list[tuple[int, float]]
 
 
-def nearest(
+def search_nearest(
     rows: Vectors, asked: Vectors, k: int, wanted: NDArray[np.bool_] | None = None
 ) -> list[Near]:
     """Return for each vector asked the places and cosines of the ``k`` nearest rows, nearest first.
@@ -68,7 +68,7 @@ def _best(cosines: Vectors, k: int) -> Near:
     return list(zip(order.tolist(), cosines[order].tolist(), strict=True))
 
 
-class Searching(Protocol):
+class VectorSearch(Protocol):
     """Vectors of labels that can be searched: all of them, or a graph over them."""
 
     @property
@@ -102,11 +102,11 @@ class LabelVectors:
 
     def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return for each text the ``k`` nearest labels and their cosines, nearest first."""
-        return _positive(nearest(self.rows, self.embedder.encode(texts), max(k, 1)))
+        return _positive(search_nearest(self.rows, self.embedder.encode(texts), max(k, 1)))
 
     def nearest(self, row: Vectors, k: int) -> list[tuple[int, float]]:
         """Return the ``k`` nearest labels to one vector of length 1, nearest first."""
-        return _positive(nearest(self.rows, row[None], max(k, 1)))[0]
+        return _positive(search_nearest(self.rows, row[None], max(k, 1)))[0]
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
         """Return for each text every label with a cosine of at least ``least``, nearest first."""
@@ -127,7 +127,7 @@ class LabelVectors:
 
         Raise :class:`IndexMismatchError` where it is damaged, or is of another model or release.
         """
-        mapped = Mapped.open(
+        mapped = Memmap.open(
             folder / FILE, format=FORMAT, model=embedder.identity, release=index.release
         )
         rows = mapped["label"]

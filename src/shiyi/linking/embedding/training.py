@@ -72,12 +72,12 @@ def batches(
     made: list[list[Pair]] = []
     for kind in sorted(groups):
         chance.shuffle(groups[kind])
-        made += _apart(groups[kind], size)
+        made += _separate_pairs(groups[kind], size)
     chance.shuffle(made)
     return [batch for batch in made if len(batch) > 1]
 
 
-def _apart(pairs: Sequence[Pair], size: int) -> Iterator[list[Pair]]:
+def _separate_pairs(pairs: Sequence[Pair], size: int) -> Iterator[list[Pair]]:
     waiting = list(pairs)
     while waiting:
         batch: dict[str, Pair] = {}
@@ -108,7 +108,7 @@ def train_tokenizer(texts: Iterable[str], size: int) -> "Tokenizer":
     counts = _substrings(words)
     for factor in _SHRINKING:
         tokenizer = _tokenizer(_pieces(counts, int(size * factor)))
-        counts = _used(tokenizer, words)
+        counts = _count_used(tokenizer, words)
     return _tokenizer(_pieces(counts, size))
 
 
@@ -123,7 +123,7 @@ def _substrings(words: Counter[str]) -> Counter[str]:
     )
 
 
-def _used(tokenizer: "Tokenizer", words: Counter[str]) -> Counter[str]:
+def _count_used(tokenizer: "Tokenizer", words: Counter[str]) -> Counter[str]:
     counts = Counter({character: 1 for word in words for character in word})
     listed = sorted(words)
     for word, encoded in zip(listed, tokenizer.encode_batch([w[1:] for w in listed]), strict=True):

@@ -25,7 +25,7 @@ _PART = 50_000  # names looked at together
 _BITS = 16
 
 
-def hopeful(
+def filter_by_bound(
     text: NDArray[np.uint8],
     ends: NDArray[np.int64],
     places: NDArray[np.int64],
@@ -44,11 +44,11 @@ def hopeful(
     wanted[_hashes(np.frombuffer("".join(own).encode(), np.uint8).reshape(-1, 3).T)] = True
     least = math.ceil(threshold * len(own) - 1e-9)
     parts = (places[at : at + _PART] for at in range(0, len(places), _PART))
-    likely = [part[_shared(text, ends, part, wanted) >= least] for part in parts]
+    likely = [part[_count_shared(text, ends, part, wanted) >= least] for part in parts]
     return np.concatenate(likely) if likely else places
 
 
-def _shared(
+def _count_shared(
     text: NDArray[np.uint8],
     ends: NDArray[np.int64],
     places: NDArray[np.int64],
@@ -151,7 +151,7 @@ class WordIndex:
     def __init__(self, folder: Path) -> None:
         """Open what :func:`write_words` wrote; raise ``OSError`` where it is not there."""
         self._words, self._spellings, self._keys, self._places = (
-            _mapped(folder / f"{name}.bin", kind) for name, kind in _FILES.items()
+            _map_array(folder / f"{name}.bin", kind) for name, kind in _FILES.items()
         )
 
     def knows(self, word: str) -> bool:
@@ -162,7 +162,7 @@ class WordIndex:
         """Return whether a name may have a word with one letter more, fewer or other."""
         if len(word) < FORGIVEN:
             return False
-        return any(_holds(self._spellings, _hash(each)) for each in _shortened(word))
+        return any(_holds(self._spellings, _hash(each)) for each in _deletions(word))
 
     def named(self, words: Sequence[str]) -> list[int]:
         """Return the places of the names of these words and no others, in any order."""
@@ -185,7 +185,7 @@ def write_words(names: Iterable[tuple[int, Sequence[str]]], folder: Path) -> Non
             fresh = {singular(word) for _, words in batch for word in words} - late
             known.add(map(_hash, fresh))
             long = (word for word in fresh if len(word) >= FORGIVEN and word.isalpha())
-            spellings.add(_hash(each) for word in long for each in _shortened(word))
+            spellings.add(_hash(each) for word in long for each in _deletions(word))
             late = late | fresh if len(late) < _LATE else fresh
             keys.append(np.array([_hash(_key(words)) for _, words in batch], np.uint64))
             places.append(np.array([place for place, _ in batch], np.uint32))
@@ -204,7 +204,7 @@ def singular(word: str) -> str:
     return min((word, *inflections(word)), key=lambda each: (len(each), each))
 
 
-def _shortened(word: str) -> Iterator[str]:
+def _deletions(word: str) -> Iterator[str]:
     """Yield the word and all it becomes without one letter: two that share one are alike."""
     yield word
     yield from (word[:at] + word[at + 1 :] for at in range(len(word)))
@@ -235,7 +235,7 @@ def _batches(
     yield batch
 
 
-def _mapped(path: Path, kind: Any) -> NDArray[Any]:
+def _map_array(path: Path, kind: Any) -> NDArray[Any]:
     if not path.stat().st_size:
         return np.zeros(0, kind)
     return np.memmap(path, kind, "r")
@@ -272,13 +272,13 @@ class UmlsNames:
                 raise ValueError(f"format {about['format']}")
             self._kinds = [frozenset(each) for each in about["kinds"]]
             self.size: int = about["size"]
-            self._text = _mapped(folder / "text.bin", np.uint8)
+            self._text = _map_array(folder / "text.bin", np.uint8)
             self._columns = {
-                name: _mapped(folder / f"{name}.bin", kind) for name, kind in _COLUMNS.items()
+                name: _map_array(folder / f"{name}.bin", kind) for name, kind in _COLUMNS.items()
             }
-            self._counts = _mapped(folder / "counts.bin", np.uint32)
-            self._starts = _mapped(folder / "starts.bin", np.int64)
-            self._postings = _mapped(folder / "postings.bin", np.uint32)
+            self._counts = _map_array(folder / "counts.bin", np.uint32)
+            self._starts = _map_array(folder / "starts.bin", np.int64)
+            self._postings = _map_array(folder / "postings.bin", np.uint32)
             self.words = WordIndex(folder)
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise IndexMismatchError(
@@ -304,19 +304,19 @@ class UmlsNames:
         """
         folded = fold(mention)
         own = grams(folded)
-        ranked = _telling(own, self._counts)
+        ranked = _rarest_grams(own, self._counts)
         if not ranked:
             return []
         lists = [self._postings[self._starts[at] : self._starts[at + 1]] for at in ranked]
         unique = np.unique(np.concatenate(lists)).astype(np.int64)
-        places = hopeful(self._text, self._columns["ends"], unique, own, THRESHOLD).tolist()
+        places = filter_by_bound(self._text, self._columns["ends"], unique, own, THRESHOLD).tolist()
         alike = [each for each in self._all(own, places) if each.similarity >= THRESHOLD]
         more = [each for each in self.of_words(folded) if each.similarity < THRESHOLD]
-        return _sorted(alike + more)
+        return _sort_names(alike + more)
 
     def of_words(self, folded: str) -> list[FoundName]:
         """Return the names that have the words of a folded text, in any number and order."""
-        return _sorted(self._all(grams(folded), self.words.named(words_of(folded))))
+        return _sort_names(self._all(grams(folded), self.words.named(split_words(folded))))
 
     def _all(self, own: frozenset[str], places: Iterable[int]) -> Iterator[FoundName]:
         for place in places:
@@ -335,11 +335,11 @@ class UmlsNames:
         return bytes(self._text[start : int(ends[place])]).decode("utf-8")
 
 
-def _sorted(found: Iterable[FoundName]) -> list[FoundName]:
+def _sort_names(found: Iterable[FoundName]) -> list[FoundName]:
     return sorted(found, key=lambda each: (-each.similarity, not each.preferred, each.cui))
 
 
-def words_of(folded: str) -> list[str]:
+def split_words(folded: str) -> list[str]:
     """Return the words and figures of a folded text.
 
     >>> words_of("st. john's wort 300")
@@ -374,7 +374,7 @@ def _bucket(gram: str) -> int:
     return zlib.crc32(gram.encode("utf-8")) & (_BUCKETS - 1)
 
 
-def _telling(own: frozenset[str], counts: Sequence[int] | NDArray[np.uint32]) -> list[int]:
+def _rarest_grams(own: frozenset[str], counts: Sequence[int] | NDArray[np.uint32]) -> list[int]:
     """Return so many of the rarest grams that two texts as alike as the threshold share one."""
     buckets = sorted({_bucket(gram) for gram in own}, key=lambda at: (int(counts[at]), at))
     return buckets[: len(own) - math.ceil(THRESHOLD * len(own)) + 1] if own else []
@@ -420,7 +420,7 @@ def _write_grams(folder: Path, size: int) -> None:
             pairs = [
                 (at, first + place)
                 for place, text in enumerate(texts)
-                for at in _telling(grams(text), often)
+                for at in _rarest_grams(grams(text), often)
             ]
             rows = np.asarray(pairs, np.uint32).reshape(-1, 2)
             np.add.at(sizes, rows[:, 0] + 1, 1)
@@ -453,12 +453,12 @@ def _sort_postings(folder: Path, starts: NDArray[np.int64]) -> None:
 
 def _in_words(folder: Path, size: int) -> Iterator[tuple[int, list[str]]]:
     for first, texts in _name_batches(folder, size):
-        yield from ((first + at, words_of(text)) for at, text in enumerate(texts))
+        yield from ((first + at, split_words(text)) for at, text in enumerate(texts))
 
 
 def _name_batches(folder: Path, size: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the folded names again, a batch at a time, with the place of the first."""
-    ends, start = _mapped(folder / "ends.bin", np.int64), 0
+    ends, start = _map_array(folder / "ends.bin", np.int64), 0
     with (folder / "text.bin").open("rb") as text:
         for first in range(0, size, _BATCH):
             stops = ends[first : first + _BATCH].tolist()

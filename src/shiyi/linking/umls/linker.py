@@ -8,7 +8,7 @@ from shiyi.linking.candidates import LONG
 from shiyi.linking.dictionary import inflections
 from shiyi.linking.disambiguation import GENERIC, read_lines
 from shiyi.linking.normalization import distance, fold, normalise
-from shiyi.linking.umls.index import FORGIVEN, WORD, FoundName, UmlsNames, words_of
+from shiyi.linking.umls.index import FORGIVEN, WORD, FoundName, UmlsNames, split_words
 from shiyi.linking.umls.semantic_types import accepts
 
 WINDOW = 5  # tokens, QuickUMLS
@@ -84,7 +84,7 @@ class UmlsLinker:
 
     def _best(self, candidates: Sequence[UmlsMatch]) -> UmlsMatch | None:
         for predicates in ((EXACT,), (EXACT, CLOSE)):
-            if best := _chosen([each for each in candidates if each.predicate in predicates]):
+            if best := _choose_match([each for each in candidates if each.predicate in predicates]):
                 return best
         return None
 
@@ -100,7 +100,7 @@ class UmlsLinker:
             if accepts(kind, each.types)
             and not _generic(each.text)
             and (cui := self.current(each.cui))
-            and not _refused(folded, each.text, cui)
+            and not _is_refused(folded, each.text, cui)
         )
 
     def _in_known_words(self, text: str, kind: str) -> list[tuple[int, int, UmlsMatch]]:
@@ -116,12 +116,12 @@ class UmlsLinker:
     ) -> list[tuple[int, int, UmlsMatch]]:
         words = self._names.words
         odd: dict[str, bool] = {
-            word: not words.knows(word) and words.resembles(word) for word in words_of(text)
+            word: not words.knows(word) and words.resembles(word) for word in split_words(text)
         }
         found = []
         for start, end in _windows(text, lambda word: odd[word] or words.knows(word)):
             free = all(end <= one or start >= other for one, other in taken)
-            if free and any(odd[word] for word in words_of(text[start:end])):
+            if free and any(odd[word] for word in split_words(text[start:end])):
                 match = self.link(text[start:end], kind)
                 if match is not None:
                     found.append((start, end, match))
@@ -156,7 +156,7 @@ def covers(mention: str, name: str) -> bool:
     >>> covers("goji berries", "goji berry"), covers("vitamin d", "vitamin b")
     (True, False)
     """
-    one, other = words_of(mention), words_of(name)
+    one, other = split_words(mention), split_words(name)
     if len(one) != len(other):
         return "".join(one) == "".join(other)
     for word in one:
@@ -177,7 +177,7 @@ def _same(one: str, other: str) -> bool:
     return distance(one, other, allowed) <= allowed
 
 
-def _chosen(matches: Sequence[UmlsMatch]) -> UmlsMatch | None:
+def _choose_match(matches: Sequence[UmlsMatch]) -> UmlsMatch | None:
     """Choose by iDISK's rule; names of several CUIs that are as good decide nothing."""
     for wanted in (
         [each for each in matches if each.similarity == 1 and each.preferred],
@@ -192,7 +192,7 @@ def _chosen(matches: Sequence[UmlsMatch]) -> UmlsMatch | None:
 
 
 def _generic(folded: str) -> bool:
-    words = words_of(folded)
+    words = split_words(folded)
     return all(word in GENERIC or word.isdigit() or len(word) == 1 for word in words)
 
 
@@ -210,6 +210,6 @@ def _wrong() -> frozenset[tuple[str, str]]:
     )
 
 
-def _refused(mention: str, name: str, cui: str) -> bool:
+def _is_refused(mention: str, name: str, cui: str) -> bool:
     wrong = _wrong()
     return not {("*", cui), (mention, cui), (name, cui)}.isdisjoint(wrong)

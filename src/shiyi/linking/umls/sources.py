@@ -46,11 +46,11 @@ def open_names(folder: Path) -> Iterator[UmlsName]:
     if not found:
         raise UsageError(f"{folder} holds no DSI_public.csv, allXREFinDO.tsv or umls.sssom.tsv")
     for path, read in found:
-        with _opened(path) as lines:
+        with _open_text(path) as lines:
             yield from read(lines)
 
 
-def _opened(path: Path) -> TextIO:
+def _open_text(path: Path) -> TextIO:
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", newline="")
     return path.open(encoding="utf-8", newline="")
@@ -139,7 +139,7 @@ def _names(cui: str, names: dict[str, bool], types: SemanticTypes | None) -> Ite
         yield UmlsName(text, cui, preferred, kinds)
 
 
-def retired_cuis(path: Path) -> dict[str, str]:
+def load_retired_cuis(path: Path) -> dict[str, str]:
     """Read MRCUI.RRF: the CUI that replaced each retired one, "" where it was deleted.
 
     Chains are followed. Only synonymy replaces (REL = SY); a retired CUI that was split in
@@ -150,10 +150,10 @@ def retired_cuis(path: Path) -> dict[str, str]:
         known = replaced.setdefault(row[0], set())
         if row[2] == "SY" and row[5]:
             known.add(row[5])
-    return {cui: _followed(cui, replaced) for cui in replaced}
+    return {cui: _follow_replacement(cui, replaced) for cui in replaced}
 
 
-def _followed(cui: str, replaced: dict[str, set[str]]) -> str:
+def _follow_replacement(cui: str, replaced: dict[str, set[str]]) -> str:
     seen: set[str] = set()
     while cui in replaced and cui not in seen:
         seen.add(cui)
@@ -164,7 +164,7 @@ def _followed(cui: str, replaced: dict[str, set[str]]) -> str:
 
 
 def _rows(path: Path, columns: int) -> Iterator[list[str]]:
-    with _opened(path) as lines:
+    with _open_text(path) as lines:
         for number, line in enumerate(lines, 1):
             row = line.rstrip("\r\n").split("|")
             if len(row) != columns + 1 or not _CUI.fullmatch(row[0]):

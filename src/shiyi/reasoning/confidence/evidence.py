@@ -113,7 +113,7 @@ _MIDDLES = 400  # of one claim at most; from a hub, the first by number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class EvidenceLevels:
     """Three levels for each claim asked for, in [0, 1]; 0.5 says nothing either way.
 
     ``entity``: resource association of the two ends. ``relation``: translation energy.
@@ -155,7 +155,7 @@ class Structure:
         starts = np.searchsorted(keys, np.arange(size + 1) * size)
         return cls(graph, Profiles.of(graph), keys, weights, starts, strength)
 
-    def ask(self, triples: Longs, own: Values) -> Parts:
+    def ask(self, triples: Longs, own: Values) -> EvidenceLevels:
         """Weigh numbered triples (head, relation, tail) as though the graph lacked each.
 
         ``own`` is the confidence the graph holds a triple with, 0 where it lacks it.
@@ -165,7 +165,7 @@ class Structure:
         chance = self._chance(triples, own)
         entity = np.where(resource > 0, resource / (resource + chance), 0.5)
         path = np.where((resource > 0) | (direct > 0), 1.0 - np.exp(doubt) * (1.0 - direct), 0.5)
-        return Parts(entity, self.profiles.plausibility(triples, own), path)
+        return EvidenceLevels(entity, self.profiles.plausibility(triples, own), path)
 
     def _direct(self, triples: Longs, own: Values) -> Values:
         """Return the belief in the other claims on the same two ends."""

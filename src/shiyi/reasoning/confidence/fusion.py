@@ -12,7 +12,7 @@ from shiyi.model.iris import graph as named_graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, text
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.reasoning.adjacency import Projection
-from shiyi.reasoning.confidence.evidence import Parts, Structure, Values
+from shiyi.reasoning.confidence.evidence import EvidenceLevels, Structure, Values
 from shiyi.reasoning.derivation import PARTS
 from shiyi.reasoning.embeddings.model import Model
 from shiyi.reasoning.embeddings.triples import Longs
@@ -102,7 +102,7 @@ class Calibration:
         return cls(ece, brier, _auc(belief, holds), len(belief), bins)
 
 
-def corrupted(graph: Structure, seed: int) -> Longs:
+def draw_corrupted(graph: Structure, seed: int) -> Longs:
     """Return one unstated triple for each claim, its tail another of the relation.
 
     Raise ``UsageError`` for an empty graph. Where a relation has too few tails, none comes.
@@ -117,19 +117,19 @@ def corrupted(graph: Structure, seed: int) -> Longs:
     spread = starts[kinds + 1] - starts[kinds]
     drawn = order[starts[kinds] + (random.random(len(kinds)) * spread).astype(np.int64)]
     false = np.column_stack([claims.source, kinds, claims.target[drawn]]).astype(np.int64)
-    stated = np.unique(_keys(numbered(graph), size))
+    stated = np.unique(_keys(number_claims(graph), size))
     keys = _keys(false, size)
     place = np.minimum(np.searchsorted(stated, keys), len(stated) - 1)
     return np.asarray(false[(stated[place] != keys) & (false[:, 0] != false[:, 2])])
 
 
-def numbered(structure: Structure) -> Longs:
+def number_claims(structure: Structure) -> Longs:
     """Return the graph's claims as head, relation, tail."""
     graph = structure.graph
     return np.column_stack([graph.source, graph.kind, graph.target]).astype(np.int64)
 
 
-def named(graph: Projection, triples: Iterable[tuple[str, str, str]]) -> Longs:
+def number_triples(graph: Projection, triples: Iterable[tuple[str, str, str]]) -> Longs:
     """Write triples of IRIs as numbers, without those that name what no claim does."""
     node = {iri: i for i, iri in enumerate(graph.nodes)}
     kind = {iri: i for i, iri in enumerate(graph.predicates)}
@@ -141,15 +141,17 @@ def named(graph: Projection, triples: Iterable[tuple[str, str, str]]) -> Longs:
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
-def calibrated(
+def fit_fusion(
     structure: Structure, seed: int = 0, refused: Iterable[tuple[str, str, str]] = ()
 ) -> tuple[Fusion, Calibration]:
     """Fit on four fifths of claims, corrupted claims and ``refused`` ones; measure on the rest.
 
     Those refused are triples of IRIs that a curator rejected; each counts as one corrupted.
     """
-    true = numbered(structure)
-    false = np.concatenate([corrupted(structure, seed), named(structure.graph, refused)])
+    true = number_claims(structure)
+    false = np.concatenate(
+        [draw_corrupted(structure, seed), number_triples(structure.graph, refused)]
+    )
     confidence = structure.graph.confidence
     parts = np.vstack(
         [
@@ -211,7 +213,7 @@ _DISPUTED = 0.25  # of a contradicting claim's confidence is what text support l
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
+class FusedConfidences:
     """Parts and fused confidence of each claim of a graph, in its order.
 
     ``calibration`` is None where there were too few claims to fit and measure.
@@ -219,7 +221,7 @@ class Weighed:
 
     graph: Projection
     text: Values
-    parts: Parts
+    parts: EvidenceLevels
     fused: Values
     fusion: Fusion
     calibration: Calibration | None
@@ -240,7 +242,7 @@ def weigh(
     seed: int = 0,
     refused: Iterable[tuple[str, str, str]] = (),
     decayed: Mapping[str, float] | None = None,
-) -> Weighed:
+) -> FusedConfidences:
     """Weigh every claim of a graph; raise ``UsageError`` for an empty one.
 
     ``disputes`` gives the confidence of the surest claim against a claim. With a trained
@@ -254,10 +256,10 @@ def weigh(
     fitted: Fusion = Fusion()
     measured: Calibration | None = None
     if len(graph) >= LEAST:
-        fitted, measured = calibrated(structure, seed, refused)
-    parts = structure.ask(numbered(structure), graph.confidence)
+        fitted, measured = fit_fusion(structure, seed, refused)
+    parts = structure.ask(number_claims(structure), graph.confidence)
     if model is not None:
-        parts = Parts(parts.entity, _learnt(graph, model, parts.relation), parts.path)
+        parts = EvidenceLevels(parts.entity, _learnt(graph, model, parts.relation), parts.path)
     against = np.array([(disputes or {}).get(claim, 0.0) for claim in graph.claims])
     confidence = np.array(
         [
@@ -269,7 +271,7 @@ def weigh(
     fused = fitted.fused(support, parts.columns())
     if not bool(np.isfinite(fused).all()):
         raise RangeError("a fused confidence came out as no number; nothing was written")
-    return Weighed(graph, support, parts, fused, fitted, measured)
+    return FusedConfidences(graph, support, parts, fused, fitted, measured)
 
 
 def disputes(store: QuadStore) -> Mapping[str, float]:
@@ -284,7 +286,7 @@ def disputes(store: QuadStore) -> Mapping[str, float]:
     return worst
 
 
-def refused(store: QuadStore) -> frozenset[tuple[str, str, str]]:
+def load_rejected(store: QuadStore) -> frozenset[tuple[str, str, str]]:
     """Return the triples that curators rejected and nobody accepts."""
     found = set()
     for quad in store.match(None, SHIYI.status, SHIYI.rejected, _REJECTED):

@@ -46,7 +46,7 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConfidenceInputs:
     """Everything one claim's confidence is made of; a new value for each change, so undo is exact.
 
     >>> goji = Standing((Vote("book", "book", 0.8),))
@@ -59,23 +59,23 @@ class Standing:
     retracted: frozenset[str] = frozenset()
 
     @property
-    def unreviewed(self) -> float:
+    def prior(self) -> float:
         """Compute the confidence, in [0, 1], from votes and retractions alone."""
         return fuse(
-            (vote.lineage, Confidence(vote.confidence * self._left(vote))) for vote in self.votes
+            (vote.lineage, Confidence(vote.confidence * self._weight(vote))) for vote in self.votes
         ).value
 
     @property
     def confidence(self) -> float:
         """Recompute the confidence, in [0, 1], from votes, retractions and reviews."""
-        return moved(self.unreviewed, agreement(self.reviews.values()), len(self.reviews))
+        return apply_reviews(self.prior, agreement(self.reviews.values()), len(self.reviews))
 
-    def reviewed(self, review: Review) -> "Standing":
+    def reviewed(self, review: Review) -> "ConfidenceInputs":
         """Add a review; a reviewer's later one takes the place of the earlier."""
         reviews = MappingProxyType({**self.reviews, review.reviewer: review})
-        return Standing(self.votes, reviews, self.retracted)
+        return ConfidenceInputs(self.votes, reviews, self.retracted)
 
-    def _left(self, vote: Vote) -> float:
+    def _weight(self, vote: Vote) -> float:
         return DECAY if vote.source in self.retracted else 1.0
 
 
@@ -91,7 +91,7 @@ def agreement(reviews: Iterable[Review]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def moved(confidence: float, agreed: float, reviewers: int = 1) -> float:
+def apply_reviews(confidence: float, agreed: float, reviewers: int = 1) -> float:
     """Return a confidence moved by the mean agreement ``r`` of ``n`` reviewers.
 
     It goes from ``c`` toward ``(r + 1) / 2`` by the share ``w = |r| * (1 - 2 ** -n)`` of the way:
@@ -114,7 +114,7 @@ KINDS: Final = frozenset({"accept", "reject", "unsure"})
 _AGENT: Final = resource("agent/x").value[:-1]
 
 
-def reviews_of(store: QuadStore, claim: str) -> tuple[Review, ...]:
+def list_reviews(store: QuadStore, claim: str) -> tuple[Review, ...]:
     """List each reviewer's latest review of a claim that nobody took back, the oldest first.
 
     A safety claim that waits for a second reviewer has reviews that have not moved it yet.
@@ -125,7 +125,7 @@ def reviews_of(store: QuadStore, claim: str) -> tuple[Review, ...]:
             q.predicate: text(q.object)
             for q in store.match(NamedNode(text(quad.subject)), None, None, REVIEWS)
         }
-        if values.get(DCTERMS.type) not in KINDS or not stands(store, text(quad.subject)):
+        if values.get(DCTERMS.type) not in KINDS or not is_live(store, text(quad.subject)):
             continue
         who = values.get(PROV.wasAttributedTo, "").removeprefix(_AGENT)
         number = int(values.get(SHIYI.changeNumber, "0"))
@@ -134,7 +134,7 @@ def reviews_of(store: QuadStore, claim: str) -> tuple[Review, ...]:
     return tuple(review for _, review in sorted(latest.values(), key=lambda each: each[0]))
 
 
-def waiting_places(places: Iterable[object], *, attaching: bool = False) -> frozenset[object]:
+def graphs_with_waiting(places: Iterable[object], *, attaching: bool = False) -> frozenset[object]:
     """Return those of a claim's graphs in which evidence waits for review, and does not count yet.
 
     With ``attaching`` the candidates count too, as they do once the claim is accepted; what is in
@@ -146,14 +146,14 @@ def waiting_places(places: Iterable[object], *, attaching: bool = False) -> froz
     return found.intersection(ahead[max(first + 1, 2 if attaching else 0) :])
 
 
-def standing_of(
+def load_inputs(
     store: QuadStore,
     claim: str,
     reviews: Iterable[Review] | None = None,
     *,
     attaching: bool = False,
     without: Container[object] = (),
-) -> Standing:
+) -> ConfidenceInputs:
     """Return what a claim's confidence is made of, read from its evidence and its reviews alone.
 
     Its ``confidence`` is what stepwise reviews and undoing led to, save for a safety claim that
@@ -164,7 +164,7 @@ def standing_of(
     """
     votes = []
     links = list(store.match(NamedNode(claim), SHIYI.evidence))
-    waiting = waiting_places((link.graph_name for link in links), attaching=attaching)
+    waiting = graphs_with_waiting((link.graph_name for link in links), attaching=attaching)
     for link in links:
         if link.graph_name in waiting or link.object in without:
             continue
@@ -182,18 +182,18 @@ def standing_of(
         raise UsageError(f"{claim} has no evidence: it has no confidence and cannot be reviewed")
     gone = frozenset(vote.source for vote in votes if is_retracted(store, vote.source))
     latest = {
-        each.reviewer: each for each in (reviews_of(store, claim) if reviews is None else reviews)
+        each.reviewer: each for each in (list_reviews(store, claim) if reviews is None else reviews)
     }
-    return Standing(tuple(votes), MappingProxyType(latest), gone)
+    return ConfidenceInputs(tuple(votes), MappingProxyType(latest), gone)
 
 
-def reviewed_claims(store: QuadStore) -> frozenset[str]:
+def list_reviewed(store: QuadStore) -> frozenset[str]:
     """List the claims that have a review which nobody took back."""
     asked = {text(q.object) for q in store.match(None, DCTERMS.subject, None, REVIEWS)}
-    return frozenset(claim for claim in asked if reviews_of(store, claim))
+    return frozenset(claim for claim in asked if list_reviews(store, claim))
 
 
-def decayed_claims(store: QuadStore) -> Mapping[str, float]:
+def compute_decayed(store: QuadStore) -> Mapping[str, float]:
     """Return the confidence of each claim that a retracted source states, counted again.
 
     A source is retracted where any graph says ``shiyi:status shiyi:retracted`` of it.
@@ -204,7 +204,7 @@ def decayed_claims(store: QuadStore) -> Mapping[str, float]:
             for link in store.match(None, SHIYI.evidence, evidence.subject):
                 claim = text(link.subject)
                 if claim not in found:
-                    found[claim] = standing_of(store, claim).confidence
+                    found[claim] = load_inputs(store, claim).confidence
     return found
 
 
@@ -216,10 +216,10 @@ def is_retracted(store: QuadStore, source: str) -> bool:
 SETTLES: Final = DCTERMS.replaces  # of a review that settles a dispute: the reviews against it
 
 
-def stands(store: QuadStore, change: str) -> bool:
+def is_live(store: QuadStore, change: str) -> bool:
     """Return whether no change that stands reverses this one, or settles a dispute against it."""
     return not any(
-        stands(store, text(quad.subject))
+        is_live(store, text(quad.subject))
         for predicate in (SHIYI.reverses, SETTLES)
         for quad in store.match(None, predicate, NamedNode(change), REVIEWS)
     )

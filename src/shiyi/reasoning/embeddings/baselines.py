@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from shiyi.errors import FormatError, IndexMismatchError, MissingExtraError, RangeError, UsageError
-from shiyi.reasoning.embeddings.ranking import filtered_places
-from shiyi.reasoning.embeddings.triples import Floats, Longs, Names, Numbered, Row
+from shiyi.reasoning.embeddings.ranking import filtered_ranks
+from shiyi.reasoning.embeddings.triples import Floats, Longs, Names, Row, TripleArray
 
 KINDS: Final = ("transe", "rotate")
 _MARGIN: Final = 6.0  # gamma; Sun et al. search 3 to 30
@@ -180,7 +180,7 @@ def train_translation(
 
     names = Names.of(rows)
     factory = CoreTriplesFactory(
-        torch.from_numpy(Numbered.of(rows, names).triples),
+        torch.from_numpy(TripleArray.of(rows, names).triples),
         len(names.entities),
         len(names.relations),
     )
@@ -205,7 +205,7 @@ def train_translation(
         negative_sampler_kwargs={"num_negs_per_pos": settings.negatives},
         automatic_memory_optimization=False,
     )
-    with _uncollected():
+    with _freeze_collection():
         loop.train(
             triples_factory=factory,
             num_epochs=settings.epochs,
@@ -243,10 +243,10 @@ def train_links(
 
     ends = time.monotonic() + (limit_seconds or float("inf"))
     names = Names.of(rows)
-    triples = Numbered.of(rows, names).triples
+    triples = TripleArray.of(rows, names).triples
     order = np.random.default_rng(seed).permutation(len(rows))
     cut = max(1, min(_VALIDATION, len(rows) // 20))
-    validation = Numbered(triples[order[:cut]], np.ones(cut, np.float32))
+    validation = TripleArray(triples[order[:cut]], np.ones(cut, np.float32))
     factory = CoreTriplesFactory(
         torch.from_numpy(triples[order[cut:]]),
         len(names.entities),
@@ -283,13 +283,13 @@ def train_links(
             left = 1.0 - epoch / settings.epochs
             self.optimizer.param_groups[0]["lr"] = settings.learning_rate * left
             now = _links(model, names)
-            measured = float(np.mean(1.0 / np.array(filtered_places(now, validation, triples))))
+            measured = float(np.mean(1.0 / np.array(filtered_ranks(now, validation, triples))))
             if not best or measured > best[0][0]:
                 best[:] = [(measured, epoch, now)]
             elif epoch - best[0][1] > settings.patience:
                 raise TimeoutError
 
-    with suppress(TimeoutError), _uncollected():
+    with suppress(TimeoutError), _freeze_collection():
         loop.train(
             triples_factory=factory,
             num_epochs=settings.epochs,
@@ -313,7 +313,7 @@ def _import_torch(purpose: str, threads: int, seed: int) -> Any:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _freeze_collection() -> Iterator[None]:
     """Freeze garbage collection: PyKEEN collects after each epoch."""
     gc.freeze()
     try:

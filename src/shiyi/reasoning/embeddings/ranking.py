@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shiyi.errors import UsageError
 from shiyi.reasoning.embeddings.model import Model
-from shiyi.reasoning.embeddings.triples import Floats, Longs, Numbered
+from shiyi.reasoning.embeddings.triples import Floats, Longs, TripleArray
 
 
 class Ranker(Protocol):
@@ -29,7 +29,7 @@ class Errors:
     rows: int
 
 
-def confidence_errors(model: Model, rows: Numbered) -> Errors:
+def confidence_errors(model: Model, rows: TripleArray) -> Errors:
     """Measure on numbered rows; raise ``UsageError`` for none."""
     if not len(rows.triples):
         raise UsageError("there is no triple to measure on: none names what was trained on")
@@ -37,16 +37,16 @@ def confidence_errors(model: Model, rows: Numbered) -> Errors:
     return Errors(float((gap**2).mean()), float(np.abs(gap).mean()), len(gap))
 
 
-def filtered_places(model: Ranker, asked: Numbered, known: Longs) -> list[float]:
+def filtered_ranks(model: Ranker, asked: TripleArray, known: Longs) -> list[float]:
     """Return the rank of each asked tail, 1 for the first; other ``known`` tails are left out.
 
     Ties count half, so a constant model is not first.
     """
-    return [float(each) for each in places_under(model, asked, {"": known})[""]]
+    return [float(each) for each in ranks_under_filters(model, asked, {"": known})[""]]
 
 
-def places_under(
-    model: Ranker, asked: Numbered, filters: Mapping[str, Longs], first: Sequence[Longs] = ()
+def ranks_under_filters(
+    model: Ranker, asked: TripleArray, filters: Mapping[str, Longs], first: Sequence[Longs] = ()
 ) -> Mapping[str, NDArray[np.float64]]:
     """Return the rank of each asked tail under each filter, by the filter's name.
 

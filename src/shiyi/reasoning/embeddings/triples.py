@@ -40,7 +40,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbered:
+class TripleArray:
     """Rows as numbers: ``triples`` has head, relation, tail in its columns."""
 
     triples: Longs
@@ -52,7 +52,7 @@ class Numbered:
         """Write rows as numbers; those that name what ``names`` lacks are counted."""
         entity, relation = names.places()
         known = [
-            (entity[h], relation[r], entity[t], checked(s))
+            (entity[h], relation[r], entity[t], check_confidence(s))
             for h, r, t, s in rows
             if h in entity and r in relation and t in entity
         ]
@@ -61,7 +61,7 @@ class Numbered:
         return cls(triples, values, len(rows) - len(known))
 
 
-def checked(value: float) -> float:
+def check_confidence(value: float) -> float:
     """Return the confidence; raise ``RangeError`` unless it is a number in [0, 1].
 
     >>> checked(0.5)
@@ -90,7 +90,7 @@ def _rows(path: Path) -> Iterator[Row]:
             cells = line.rstrip("\r\n").split("\t")
             try:
                 head, relation, tail, confidence = cells
-                yield head, relation, tail, checked(float(confidence))
+                yield head, relation, tail, check_confidence(float(confidence))
             except ValueError as fault:  # RangeError is one
                 raise UsageError(
                     f"{path}, line {number}: head, relation, tail and a confidence in [0, 1], "

@@ -11,7 +11,7 @@ from shiyi.errors import FormatError, MissingExtraError, RangeError, UsageError
 from shiyi.reasoning.adjacency import Projection
 from shiyi.reasoning.embeddings.model import KINDS, Model
 from shiyi.reasoning.embeddings.ranking import Errors, confidence_errors
-from shiyi.reasoning.embeddings.triples import Floats, Longs, Names, Numbered, Row
+from shiyi.reasoning.embeddings.triples import Floats, Longs, Names, Row, TripleArray
 from shiyi.settings import ReasoningSettings
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def train(
     if settings.embedding not in KINDS:
         raise FormatError("embedding", settings.embedding, KINDS)
     names = Names.of(train_rows)
-    observed = Numbered.of(train_rows, names)
-    valid = Numbered.of(valid_rows, names) if valid_rows else observed
+    observed = TripleArray.of(train_rows, names)
+    valid = TripleArray.of(valid_rows, names) if valid_rows else observed
     run = _Run.begin(names, observed, valid, settings, seed)
     return run.to_end(_Clock.of(limit_seconds), release)
 
@@ -75,8 +75,8 @@ class _Clock:
 @dataclass(slots=True)
 class _Run:
     names: Names
-    observed: Numbered
-    valid: Numbered
+    observed: TripleArray
+    valid: TripleArray
     settings: ReasoningSettings
     random: np.random.Generator
     entities: "torch.nn.Embedding"
@@ -89,8 +89,8 @@ class _Run:
     def begin(
         cls,
         names: Names,
-        observed: Numbered,
-        valid: Numbered,
+        observed: TripleArray,
+        valid: TripleArray,
         settings: ReasoningSettings,
         seed: int,
     ) -> "_Run":
@@ -169,7 +169,7 @@ class _Run:
                 return
             chosen = order[start : start + size]
             triples = self.observed.triples[chosen]
-            false, soft = self._corrupted(triples, now)
+            false, soft = self._corrupt(triples, now)
             loss: Any = self._loss(triples, self.observed.confidence[chosen], 1.0)
             if len(false):
                 loss = loss + self._loss(false, soft, self.settings.negative_weight)
@@ -196,7 +196,7 @@ class _Run:
         loss = (missed**2).sum() + self.settings.regularisation * size.sum()
         return weight * loss / self.settings.batch
 
-    def _corrupted(self, triples: Longs, now: Model | None) -> tuple[Longs, Floats]:
+    def _corrupt(self, triples: Longs, now: Model | None) -> tuple[Longs, Floats]:
         """Return triples with another head or tail that nobody states, and what to believe of them.
 
         Belief is 0; once half trained, for half of them what the model itself thought when the
@@ -244,7 +244,7 @@ def _torch() -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+class TrainedModel:
     """A model, and its errors on claims held out of its training."""
 
     model: Model
@@ -253,14 +253,14 @@ class Trained:
 
 def train_graph(
     graph: Projection, settings: ReasoningSettings, seed: int, limit_seconds: float | None = None
-) -> Trained:
+) -> TrainedModel:
     """Train on a base's claims, a twentieth held out to stop by; raise ``UsageError`` for few."""
-    training, held_out = apart(rows_of(graph), seed)
+    training, held_out = holdout(list_rows(graph), seed)
     model = train(training, held_out, settings, seed, limit_seconds, graph.release)
-    return Trained(model, confidence_errors(model, Numbered.of(held_out, model.names)))
+    return TrainedModel(model, confidence_errors(model, TripleArray.of(held_out, model.names)))
 
 
-def rows_of(graph: Projection) -> list[Row]:
+def list_rows(graph: Projection) -> list[Row]:
     """Write the edges of a base as rows of names."""
     return [
         (graph.nodes[h], graph.predicates[k], graph.nodes[t], confidence)
@@ -274,7 +274,7 @@ def rows_of(graph: Projection) -> list[Row]:
     ]
 
 
-def apart(rows: Sequence[Row], seed: int) -> tuple[list[Row], list[Row]]:
+def holdout(rows: Sequence[Row], seed: int) -> tuple[list[Row], list[Row]]:
     """Keep a twentieth of some rows out; raise ``UsageError`` where there are fewer than 20."""
     if len(rows) < _LEAST:
         raise UsageError(f"{len(rows)} triples are too few to learn from; {_LEAST} are wanted")

@@ -11,31 +11,36 @@ from werkzeug.exceptions import NotFound
 from shiyi.curation.accounts import Right
 from shiyi.curation.changes import Change, version_of
 from shiyi.curation.desks import feedback, forms, quarantine
-from shiyi.curation.desks.desk import Decided, Desk
+from shiyi.curation.desks.desk import BatchResult, Desk
 from shiyi.curation.desks.uploads import Columns, LinkedNames
 from shiyi.curation.queue import Filter
 from shiyi.curation.vocabulary import mappings, proposals
 from shiyi.errors import FormError
 from shiyi.model.iris import ID, content_hash
 from shiyi.model.rdf import NamedNode
-from shiyi.server.api.models import ChangeMade, Operation
-from shiyi.server.curating.history import lines_of, title_of
-from shiyi.server.curating.reviewing import LiveQueue, change_values, view_of, waiting_evidence
+from shiyi.server.api.models import Operation, WrittenChange
+from shiyi.server.curating.history import change_title, list_lines
+from shiyi.server.curating.reviewing import (
+    LiveQueue,
+    change_values,
+    list_waiting_evidence,
+    load_claim_view,
+)
 from shiyi.server.curating.session import API, needs, person
 from shiyi.server.http.access import request_digest, request_key
 from shiyi.server.http.messages import count_field, json_object, json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import fault_values
-from shiyi.server.i18n import chosen_language
+from shiyi.server.i18n import choose_language
 from shiyi.server.views.reader import ClaimView, EvidenceView, Reader, Thing
 
-Result = Change | tuple[Change, ...] | Decided
+Result = Change | tuple[Change, ...] | BatchResult
 _FAULTS: Final = (400, 401, 403, 404, 409, 422, 429, 503)
 _MOST: Final = 200  # entries of one list
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class WriteRoute:
     """A route that writes: the request it takes, and the function of the desk that does it.
 
     The ``{id}`` of its path fills the field ``given``, behind the kind of thing: ``claim/``.
@@ -59,7 +64,7 @@ class Act:
             API + self.path,
             self.name,
             self.summary,
-            ChangeMade,
+            WrittenChange,
             _FAULTS,
             body=self.model,
             security="required",
@@ -68,50 +73,50 @@ class Act:
 
 
 ACTS: Final = (
-    Act("post", "/claims", "addClaim", "Add a claim; what touches safety is proposed",
+    WriteRoute("post", "/claims", "addClaim", "Add a claim; what touches safety is proposed",
         Right.COMMENT, forms.ClaimEdit, Desk.save_claim),
-    Act("put", "/claims/{id}", "replaceClaim", "Replace a claim by one, or by two: a split",
+    WriteRoute("put", "/claims/{id}", "replaceClaim", "Replace a claim by one, or by two: a split",
         Right.COMMENT, forms.ClaimEdit, Desk.save_claim, "claim", "claim/"),
-    Act("post", "/claims/{id}/review", "reviewClaim", "Accept, reject, doubt or skip a claim",
+    WriteRoute("post", "/claims/{id}/review", "reviewClaim", "Accept, reject, doubt or skip a claim",
         Right.REVIEW, forms.Decision, Desk.decide, "claim", "claim/"),
-    Act("post", "/claims/{id}/refuse-evidence", "refuseEvidence",
+    WriteRoute("post", "/claims/{id}/refuse-evidence", "refuseEvidence",
         "Refuse evidence that waits beside an accepted claim",
         Right.REVIEW, forms.EvidenceRefusal, Desk.refuse_evidence, "claim", "claim/"),
-    Act("post", "/claims/review", "reviewClaims",
+    WriteRoute("post", "/claims/review", "reviewClaims",
         "Decide on several claims, or foresee with preview what that would do",
         Right.REVIEW, forms.Batch, Desk.decide_all, makes="each"),
-    Act("post", "/claims/assign", "assignClaims", "Assign claims to a reviewer",
+    WriteRoute("post", "/claims/assign", "assignClaims", "Assign claims to a reviewer",
         Right.REVIEW, forms.Assignment, Desk.assign, makes="several"),
-    Act("post", "/claims/{id}/comments", "commentClaim", "Comment on a claim",
+    WriteRoute("post", "/claims/{id}/comments", "commentClaim", "Comment on a claim",
         Right.COMMENT, forms.Comment, Desk.comment, "thing", "claim/"),
-    Act("post", "/concepts", "addConcept", "Add a concept",
+    WriteRoute("post", "/concepts", "addConcept", "Add a concept",
         Right.EDIT, forms.ConceptEdit, Desk.save_concept),
-    Act("put", "/concepts/{id}", "changeConcept", "Change a concept",
+    WriteRoute("put", "/concepts/{id}", "changeConcept", "Change a concept",
         Right.EDIT, forms.ConceptEdit, Desk.save_concept, "was"),
-    Act("post", "/concepts/{id}/aliases", "addAliases", "Add names to a concept",
+    WriteRoute("post", "/concepts/{id}/aliases", "addAliases", "Add names to a concept",
         Right.EDIT, forms.Aliases, Desk.add_aliases, "concept"),
-    Act("post", "/concepts/{id}/comments", "commentConcept", "Comment on a concept",
+    WriteRoute("post", "/concepts/{id}/comments", "commentConcept", "Comment on a concept",
         Right.COMMENT, forms.Comment, Desk.comment, "thing"),
-    Act("post", "/concepts/merge", "mergeConcepts", "Merge a concept into another of its kind",
-        Right.EDIT, forms.Merging, Desk.merge),
-    Act("post", "/concepts/{id}/split", "splitConcept", "Make a concept of some of its claims",
-        Right.EDIT, forms.Splitting, Desk.split, "concept"),
-    Act("post", "/concepts/{id}/deprecate", "deprecateConcept", "Retire a concept",
+    WriteRoute("post", "/concepts/merge", "mergeConcepts", "Merge a concept into another of its kind",
+        Right.EDIT, forms.ConceptMerge, Desk.merge),
+    WriteRoute("post", "/concepts/{id}/split", "splitConcept", "Make a concept of some of its claims",
+        Right.EDIT, forms.ConceptSplit, Desk.split, "concept"),
+    WriteRoute("post", "/concepts/{id}/deprecate", "deprecateConcept", "Retire a concept",
         Right.EDIT, forms.Deprecation, Desk.deprecate, "concept"),
-    Act("post", "/mappings", "importMappings", "Import rows of SSSOM as candidates",
+    WriteRoute("post", "/mappings", "importMappings", "Import rows of SSSOM as candidates",
         Right.EDIT, forms.MappingImport, Desk.import_mappings),
-    Act("post", "/mappings/{id}", "decideMapping", "Accept, reject or rule out a mapping",
+    WriteRoute("post", "/mappings/{id}", "decideMapping", "Accept, reject or rule out a mapping",
         Right.REVIEW, forms.MappingDecision, Desk.decide_mapping, "mapping", "mapping/"),
-    Act("post", "/quarantine/reject", "rejectQuarantined", "Reject claims of the quarantine",
+    WriteRoute("post", "/quarantine/reject", "rejectQuarantined", "Reject claims of the quarantine",
         Right.REVIEW, forms.Refusal, Desk.refuse, makes="several"),
-    Act("post", "/feedback/{id}", "answerReport", "Answer a reader's report",
+    WriteRoute("post", "/feedback/{id}", "answerReport", "Answer a reader's report",
         Right.REVIEW, forms.ReportAnswer, Desk.answer_report, "report", "report/"),
-    Act("post", "/proposals", "proposeTerm", "Propose a relation or a shape in Turtle",
-        Right.COMMENT, forms.Proposed, Desk.propose),
-    Act("post", "/proposals/{id}", "settleProposal", "Approve or decline a proposal",
-        Right.APPROVE, forms.Settlement, Desk.settle, "proposal", "proposal/"),
-    Act("post", "/undo", "undoChange", "Take a change back",
-        Right.REVIEW, forms.Undoing, Desk.undo),
+    WriteRoute("post", "/proposals", "proposeTerm", "Propose a relation or a shape in Turtle",
+        Right.COMMENT, forms.TermProposal, Desk.propose),
+    WriteRoute("post", "/proposals/{id}", "settleProposal", "Approve or decline a proposal",
+        Right.APPROVE, forms.ProposalDecision, Desk.settle, "proposal", "proposal/"),
+    WriteRoute("post", "/undo", "undoChange", "Take a change back",
+        Right.REVIEW, forms.UndoRequest, Desk.undo),
 )  # fmt: skip
 _FILTER: Final = tuple(Filter.__dataclass_fields__)
 _READING: Final = (
@@ -149,17 +154,17 @@ OPERATIONS: Final = (
 )  # fmt: skip
 
 
-def acting_routes(pages: PageCache, desk: Desk) -> Blueprint:
+def write_routes(pages: PageCache, desk: Desk) -> Blueprint:
     """Serve what writes, each route with its right."""
     routes = Blueprint("curation_acts", __name__, url_prefix=API)
 
-    def view_for(act: Act) -> Callable[..., Response]:
+    def view_for(act: WriteRoute) -> Callable[..., Response]:
         def view(name: str = "") -> Response:
             more = {act.given: act.kind + name} if act.given else {}
             if not (key := request_key(f"desk:{person().name}")):
                 return json_response(_values(desk, act.do(desk, person(), _read(act.model, more))))
             asked = _read(act.model, more, key)
-            with desk.writing().requested(key, request_digest()) as made:
+            with desk.writing().under_request(key, request_digest()) as made:
                 done: Result = made if act.makes == "several" else made[0] if made else ()
                 if not made or act.makes == "each":  # each is found by a key of its own
                     done = act.do(desk, person(), asked)
@@ -193,14 +198,14 @@ def _read(model: type[forms.Form], more: dict[str, str], key: str = "") -> Any:
 def _values(desk: Desk, result: Result) -> dict[str, Any]:
     if isinstance(result, Change):
         return change_values(desk, result)
-    if isinstance(result, Decided):
+    if isinstance(result, BatchResult):
         made = [change_values(desk, each) for each in result.made]
         foreseen = [asdict(each) for each in result.foreseen]
         return {"changes": made, "stale": list(result.stale), "foreseen": foreseen}
     return {"changes": [change_values(desk, each) for each in result]}
 
 
-def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
+def read_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     """Serve what the desks show: the account, the queue, a claim, a concept."""
     routes, reader = Blueprint("curation_reads", __name__, url_prefix=API), pages.reader
 
@@ -218,7 +223,7 @@ def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         found = [
             {**_claim(view), **asdict(item), "version": version_of(desk.store, item.claim)}
             for item in page.items
-            if (view := view_of(reader(), item.claim))
+            if (view := load_claim_view(reader(), item.claim))
         ]
         return json_response({"total": page.total, "from": page.offset, "claims": found})
 
@@ -226,13 +231,13 @@ def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.READ)
     def claim(name: str) -> Response:
         iri = f"{ID}claim/{name}"
-        view = view_of(reader(), iri)
+        view = load_claim_view(reader(), iri)
         if view is None:
             raise NotFound(f"there is no claim {name[:80]}")
         now, text = desk.decisions.assess(iri), live.opinions.of(iri).values()
         reviews = [{"who": e.who, "agreement": e.agreement, "when": e.when} for e in text]
         more = {"version": now.version, "safety": now.safety, "waits": now.outcome.waits}
-        more["waiting"] = [_evidence(each) for each in waiting_evidence(reader(), desk, iri)]
+        more["waiting"] = [_evidence(each) for each in list_waiting_evidence(reader(), desk, iri)]
         return json_response(_claim(view) | more | {"reviews": reviews})
 
     @routes.get("/concepts/<path:name>")
@@ -246,7 +251,7 @@ def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     return routes
 
 
-def listing_routes(pages: PageCache, desk: Desk) -> Blueprint:
+def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
     """Serve the lists of the other desks: mappings, changes, quarantine, reports, proposals."""
     routes, store, reader = (
         Blueprint("curation_lists", __name__, url_prefix=API),
@@ -278,10 +283,10 @@ def listing_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @routes.get("/changes/<int:number>")
     @needs(Right.READ)
     def change(number: int) -> Response:
-        found = desk.writing().numbered(number)
+        found = desk.writing().find_change(number)
         if found is None:
             raise NotFound(f"there is no change {number}")
-        lines = lines_of(reader(), found.removed, found.added)
+        lines = list_lines(reader(), found.removed, found.added)
         shown = [
             {
                 "property": line.what.label,
@@ -300,7 +305,7 @@ def listing_routes(pages: PageCache, desk: Desk) -> Blueprint:
         found = quarantine.list_quarantined(store, **chosen, start=start, count=count)
         claims = [
             _claim(reader().claim(each.stored.iri, each.stored.home))
-            | {"reasons": each.reasons(chosen_language()), "passage": each.passage}
+            | {"reasons": each.reasons(choose_language()), "passage": each.passage}
             | {"version": version_of(store, each.stored.iri.value)}
             for each in found
         ]
@@ -359,4 +364,4 @@ def _change(reader: Reader, desk: Desk, change: Change) -> dict[str, Any]:
     values = {name: getattr(change, name) for name in names}
     about = [{"iri": e, "label": reader.premise(NamedNode(e)).label} for e in change.about[:50]]
     live = desk.writing().is_live(change)
-    return values | {"about": about, "title": title_of(reader, change), "live": live}
+    return values | {"about": about, "title": change_title(reader, change), "live": live}

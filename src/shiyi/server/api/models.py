@@ -54,7 +54,7 @@ class Problem(BaseModel):
     faults: list[FieldFault] = Field([], description="The fields of a request that are at fault")
 
 
-class Named(BaseModel):
+class Labelled(BaseModel):
     """A resource with its label."""
 
     iri: IriReference = ""  # empty where it is a text
@@ -78,9 +78,9 @@ class Citation(BaseModel):
 
     number: int
     claim: Iri
-    subject: Named
-    predicate: Named
-    object: Named
+    subject: Labelled
+    predicate: Labelled
+    object: Labelled
     polarity: Literal["positive", "negative"] = "positive"
     confidence: Share
     status: str = ""
@@ -185,10 +185,10 @@ class Frame(BaseModel):
 
     text: str
     language: Language
-    ask: list[frame.Ask]
+    ask: list[frame.Intent]
     polarity: frame.Polarity
     patient: frame.Patient
-    wanted: frame.Wanted
+    wanted: frame.WantedKinds
     focus: list[frame.Focus] = Field([], description="What is named, with role and assertion")
     conditions: list[frame.Condition] = []
     alarm: frame.Alarm | None = None
@@ -237,8 +237,8 @@ class CheckedThing(BaseModel):
     iri: Iri | None
     label: str
     kind: str = ""
-    ingredients: list[Named] = []
-    suggestions: list[Named] = []
+    ingredients: list[Labelled] = []
+    suggestions: list[Labelled] = []
 
 
 class CheckedReason(BaseModel):
@@ -270,7 +270,7 @@ class SummedEffect(BaseModel):
 class Duplicate(BaseModel):
     """What several things are or contain."""
 
-    ingredient: Named
+    ingredient: Labelled
     things: list[str]
 
 
@@ -278,7 +278,7 @@ class Concern(CheckedReason):
     """What is on record of one thing in a state of the person, or of its own toxicity."""
 
     thing: str
-    condition: Named
+    condition: Labelled
 
 
 class Check(BaseModel):
@@ -327,7 +327,7 @@ class Hit(BaseModel):
     detail: str = ""
 
 
-class Found(BaseModel):
+class SearchResults(BaseModel):
     """What a search found: ``concepts``, ``claims``, ``pages`` and ``queries``."""
 
     q: str
@@ -360,7 +360,7 @@ class Releases(BaseModel):
     releases: list[Release]
 
 
-class ChangeMade(BaseModel):
+class WrittenChange(BaseModel):
     """A change that was written; of a decision with the claim's state after it."""
 
     change: IriReference = ""

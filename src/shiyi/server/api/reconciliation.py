@@ -20,7 +20,7 @@ from shiyi.server.api.requests import parse_request
 from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import json_response
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.site.counts import CLASSES
 from shiyi.server.site.site import Site
 from shiyi.server.views.concept import THEMES, concept_view, heading, is_concept
@@ -77,7 +77,7 @@ def reconciliation(site: Site, cache: PageCache) -> Blueprint:
     def service() -> Response:
         if "extend" in request.values:
             asked = parse_request(_Extension, _json("extend"), site)
-            return json_response(_extended(reader(), asked))
+            return json_response(_extend_rows(reader(), asked))
         if "queries" not in request.values:
             if request.method == "POST":
                 raise UsageError("nothing to reconcile: send a form field, queries or extend")
@@ -107,7 +107,7 @@ def suggestion(site: Site, cache: PageCache) -> Blueprint:
     @routes.get("/suggest/entity")
     def entities() -> Response:
         words = request.args.get("prefix", "")[:200].strip()
-        found = site.complete(words, chosen_language(), 12) if words else ()
+        found = site.complete(words, choose_language(), 12) if words else ()
         result = [
             {"id": each.iri.removeprefix(ID), "name": each.label, "description": each.matched}
             | {"notable": [{"id": each.kind, "name": heading(reader(), each.kind)}]}
@@ -118,11 +118,11 @@ def suggestion(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/suggest/type")
     def types() -> Response:
-        return json_response({"result": _beginning(reader(), CLASSES)})
+        return json_response({"result": _terms_beginning(reader(), CLASSES)})
 
     @routes.get("/suggest/property")
     def columns() -> Response:
-        return json_response({"result": _beginning(reader(), (*_COLUMNS, *_relations()))})
+        return json_response({"result": _terms_beginning(reader(), (*_COLUMNS, *_relations()))})
 
     @routes.get("/properties")
     def properties() -> Response:
@@ -132,7 +132,7 @@ def suggestion(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-def _beginning(reader: Reader, names: Iterable[str]) -> list[dict[str, str]]:
+def _terms_beginning(reader: Reader, names: Iterable[str]) -> list[dict[str, str]]:
     """Return the terms with a name or label that contains what was typed."""
     begun = request.args.get("prefix", "").casefold()
     shown = ({"id": name, "name": _label(reader, name)} for name in names)
@@ -217,7 +217,7 @@ def _candidate(
     }
 
 
-def _extended(reader: Reader, asked: _Extension) -> dict[str, Any]:
+def _extend_rows(reader: Reader, asked: _Extension) -> dict[str, Any]:
     """Return further columns of reconciled rows."""
     names = [str(each.get("id", "")) for each in asked.properties]
     rows: dict[str, dict[str, list[dict[str, str]]]] = {}

@@ -258,7 +258,7 @@ def profile_values(args: MultiDict[str, str]) -> dict[str, Any]:
     return profile
 
 
-def asked_form() -> MultiDict[str, str]:
+def read_form() -> MultiDict[str, str]:
     """Return the fields of a form: the body's where it was posted, else the address's."""
     if request.method != "POST":
         return request.args
@@ -270,7 +270,7 @@ def asked_form() -> MultiDict[str, str]:
 
 def read_question(site: Site) -> AskRequest:
     """Return the request of a form: a question or replies, and a profile."""
-    form = asked_form()
+    form = read_form()
     values = question_values(form, _question_and_replies(site, form))
     return parse_request(AskRequest, values, site, strict=False)
 
@@ -298,18 +298,18 @@ def find_pivots(site: Site, asked: AskRequest) -> Pivots:
     return site.pivots(pipeline_request(asked, asked.person))
 
 
-def shared_question(site: Site, asked: AskRequest) -> pipeline.AskRequest | None:
+def parse_shared_question(site: Site, asked: AskRequest) -> pipeline.AskRequest | None:
     """Return the question where its answer is the same for everybody who asks it, else None.
 
     It is not where a person, a conversation or a token comes with it, or a model may write it.
     """
-    before = asked.context or asked.history or any(map(asked_form().get, ("reply", "drop")))
-    if before or asked.person != profiles.Profile() or not answers_are_shared(site):
+    before = asked.context or asked.history or any(map(read_form().get, ("reply", "drop")))
+    if before or asked.person != profiles.Profile() or not is_answer_shared(site):
         return None
     return pipeline_request(asked, profiles.Profile())
 
 
-def answers_are_shared(site: Site) -> bool:
+def is_answer_shared(site: Site) -> bool:
     """Return whether a question alone decides the answer: no token comes, no model writes."""
     return site.research is None and "Authorization" not in request.headers
 

@@ -32,20 +32,20 @@ from shiyi.server.api.requests import (
     ReplayRequest,
     SparqlQuestion,
     answer_turn,
-    answers_are_shared,
-    asked_form,
     find_pivots,
+    is_answer_shared,
     parse_request,
+    parse_shared_question,
+    read_form,
     read_question,
-    shared_question,
 )
-from shiyi.server.http.messages import RDF_TYPES, json_body, json_response, preferred, to_json
+from shiyi.server.http.messages import RDF_TYPES, json_body, json_response, prefer, to_json
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
-from shiyi.server.i18n import chosen_language
+from shiyi.server.i18n import choose_language
 from shiyi.server.pages.ask import answer_part
 from shiyi.server.site.site import Site
-from shiyi.server.sparql.service_description import counted, void
+from shiyi.server.sparql.service_description import load_counts, void
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}
@@ -132,7 +132,7 @@ OPERATIONS: Final = (
     Operation("get", "/api/complete", "complete", "Complete a name",
               models.Completions, _BAD, ("q", "limit")),
     Operation("get", "/api/search", "search", "Search concepts, claims, pages and queries",
-              models.Found, _BAD, ("q",)),
+              models.SearchResults, _BAD, ("q",)),
     Operation("get", "/api/timeline", "timeline", "Who states what of a thing, and when",
               ("application/json",), (404, *_BAD), ("concept", "dynasty", "school", "genre")),
     Operation("get", "/api/openapi.json", "openapi", "This document", ("application/json",)),
@@ -322,11 +322,11 @@ def api(site: Site, cache: PageCache) -> Blueprint:
     @routes.post("/ask")
     def ask() -> Response:
         asked = parse_request(AskRequest, json_body(), site)
-        return Response(_answered(site, asked, cache), content_type="application/json")
+        return Response(_answer_json(site, asked, cache), content_type="application/json")
 
     @routes.get("/ask")
     def answer_json() -> Response:
-        return _by_address(site, cache, lambda asked: _answered(site, asked, cache))
+        return _by_address(site, cache, lambda asked: _answer_json(site, asked, cache))
 
     @routes.get("/ask/pivots")
     def pivots() -> Response:
@@ -364,7 +364,7 @@ def _read_texts(routes: Blueprint, site: Site) -> None:
     @routes.post("/link")
     def link() -> Response:
         asked = parse_request(LinkRequest, json_body(), site)
-        language = asked.lang or chosen_language()
+        language = asked.lang or choose_language()
         return json_response(
             {"mentions": [each.to_json(language) for each in site.link(asked.text)]}
         )
@@ -418,8 +418,8 @@ def machine(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/.well-known/void")
     def void_description() -> Response:
-        kind = preferred(list(RDF_TYPES))
-        counts = cache.figures("void", lambda: counted(site))
+        kind = prefer(list(RDF_TYPES))
+        counts = cache.figures("void", lambda: load_counts(site))
         return void(site, counts, RDF_TYPES[kind], kind)
 
     @routes.get("/favicon.ico")
@@ -449,7 +449,7 @@ class EventQueue:
         self.queue: SimpleQueue[str | None] = SimpleQueue()
         self.has_draft = self.has_sentence = False
 
-    def drafted(self, answer: Answer) -> None:
+    def receive_draft(self, answer: Answer) -> None:
         """Queue the paths and the warnings, which stand whatever a model writes."""
         self.has_draft = True
         sent = answer.to_json()
@@ -484,7 +484,7 @@ def relay_events(ask: Callable[[Listener], Turn]) -> Generator[str, None, Turn]:
     finally:
         worker.shutdown(wait=False)  # a client that left does not wait; a model has its deadline
     if not events.has_draft:
-        events.drafted(turn.answer)
+        events.receive_draft(turn.answer)
     if not events.has_sentence:
         for sentence in turn.answer.sentences:
             events.written(sentence)
@@ -497,7 +497,7 @@ def _by_address(site: Site, cache: PageCache, reply: Callable[[AskRequest], str]
     def made() -> str:
         return reply(read_question(site))
 
-    if answers_are_shared(site) and request.args.keys() <= _IMPERSONAL:
+    if is_answer_shared(site) and request.args.keys() <= _IMPERSONAL:
         return cache.response(made, "application/json", language="")
     return Response(made(), content_type="application/json")
 
@@ -520,7 +520,7 @@ def _audit(site: Site, asked: AuditRequest) -> dict[str, Any]:
 
 def _completions(site: Site, asked: CompletionQuery) -> str:
     text = asked.q.strip()
-    found = site.complete(text, chosen_language(), asked.limit) if text else ()
+    found = site.complete(text, choose_language(), asked.limit) if text else ()
     completions = [Completion.model_validate(each) for each in found]
     return Completions(q=text, completions=completions).model_dump_json()
 
@@ -533,8 +533,8 @@ def _stream(site: Site, asked: AskRequest, cache: PageCache) -> Response:
     return response
 
 
-def _answered(site: Site, asked: AskRequest, cache: PageCache) -> str:
-    shared = shared_question(site, asked)
+def _answer_json(site: Site, asked: AskRequest, cache: PageCache) -> str:
+    shared = parse_shared_question(site, asked)
     turn = answer_turn(site, asked, cache, shared)
 
     def made() -> str:
@@ -549,9 +549,9 @@ def _reply(turn: Turn) -> dict[str, Any]:
 
 def _events(site: Site, asked: AskRequest, cache: PageCache) -> Iterator[str]:
     try:
-        language = str(asked.lang or chosen_language())
+        language = str(asked.lang or choose_language())
         yield event("linked", [each.to_json(language) for each in site.link(asked.question)])
-        shared = shared_question(site, asked)
+        shared = parse_shared_question(site, asked)
         turn = yield from relay_events(
             lambda listener: answer_turn(site, asked, cache, shared, listener)
         )
@@ -560,5 +560,5 @@ def _events(site: Site, asked: AskRequest, cache: PageCache) -> Iterator[str]:
         return
     yield event("answer", _reply(turn))
     if request.args.get("page") == "1":
-        shown = answer_part(turn, cache, asked_form(), shared=shared)
+        shown = answer_part(turn, cache, read_form(), shared=shared)
         yield event("page", {"html": shown, "title": turn.answer.question[:60]})

@@ -9,8 +9,14 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.accounts import LONGEST, SHORTEST, Person, Right, Role, code_step, matches
-from shiyi.curation.bundles import export_bundle, import_bundle, public_of, read_bundle, signing_key
+from shiyi.curation.accounts import LONGEST, SHORTEST, Account, Right, Role, code_step, matches
+from shiyi.curation.bundles import (
+    export_bundle,
+    import_bundle,
+    public_key,
+    read_bundle,
+    signing_key,
+)
 from shiyi.curation.changes import parse_iri, version_of
 from shiyi.curation.desks import feedback, quarantine
 from shiyi.curation.desks.desk import Desk
@@ -19,10 +25,10 @@ from shiyi.curation.desks.uploads import Uploads
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
-from shiyi.server.api.curation import acting_routes, listing_routes, reading_routes
+from shiyi.server.api.curation import list_routes, read_routes, write_routes
 from shiyi.server.curating.documents import document_api, document_routes
 from shiyi.server.curating.editor import check_routes, edit_routes
-from shiyi.server.curating.forms import beside, sent
+from shiyi.server.curating.forms import sent, with_faults
 from shiyi.server.curating.history import history_routes
 from shiyi.server.curating.reviewing import LiveQueue, claim_routes, evidence_routes, queue_routes
 from shiyi.server.curating.session import PREFIX, begin, needs, person
@@ -31,10 +37,10 @@ from shiyi.server.curating.vocabulary import mapping_routes, proposal_routes, vo
 from shiyi.server.http.access import Throttle, client_network
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.site import Site
-from shiyi.server.site.visibility import for_readers
+from shiyi.server.site.visibility import restrict_site
 from shiyi.server.views.reader import Passages
 
 SHOWN: Final = 20  # claims of one page
@@ -54,7 +60,7 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
         chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
         start = (page - 1) * SHOWN
         found = quarantine.list_quarantined(store, **chosen, start=start, count=SHOWN + 1)
-        reader, language = pages.reader(), chosen_language()
+        reader, language = pages.reader(), choose_language()
         return render_template(
             "curate/quarantine.html",
             found=[
@@ -75,7 +81,7 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/quarantine")
     @needs(Right.REVIEW)
-    @beside(listed)
+    @with_faults(listed)
     def settle() -> BaseResponse:
         try:
             made = desk.refuse(person(), sent(Refusal))
@@ -96,7 +102,7 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
     @needs(Right.APPROVE)
     def take_out() -> Response:
         changes = curation.writing
-        found = [each for n in range(1, changes.last + 1) if (each := changes.numbered(n))]
+        found = [each for n in range(1, changes.last + 1) if (each := changes.find_change(n))]
         body = b"".join(export_bundle(found, kb, site.release))
         curation.audit.note("reviews exported", person().name, changes=str(len(found)))
         response = Response(body, content_type="application/jsonl; charset=utf-8")
@@ -109,7 +115,7 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
         file = request.files.get("bundle")
         if file is None:
             raise UsageError(catalogue()("curate.choose_bundle"))
-        own = public_of(signing_key(kb))
+        own = public_key(signing_key(kb))
         trusted = [own, request.form.get("trusted", "").strip()]
         made = import_bundle(curation.writing, read_bundle(file.read(), trusted))
         curation.audit.note("reviews imported", person().name, changes=str(made.made))
@@ -123,14 +129,14 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
 def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/report`` for readers and ``/curate/feedback`` for curators."""
     routes = Blueprint("feedback", __name__, url_prefix=PREFIX)
-    readers = for_readers(site)
+    readers = restrict_site(site)
     shown = PageCache(readers)
     throttle = Throttle(_HOUR)
 
     @routes.get("/report")
     @needs(Right.OPEN)
     def form() -> str:
-        about = _about(readers, request.values.get("about", ""))
+        about = _subject_name(readers, request.values.get("about", ""))
         return render_template(
             "curate/report.html",
             about=about.value.removeprefix(ID),
@@ -142,9 +148,9 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/report")
     @needs(Right.OPEN)
-    @beside(form)
+    @with_faults(form)
     def report() -> str:
-        about = _about(readers, request.form.get("about", ""))
+        about = _subject_name(readers, request.form.get("about", ""))
         if not request.form.get("website"):  # a field that people do not see
             text = catalogue()("feedback.words")
             words = text_field(text, request.form.get("words"), feedback.LONGEST)
@@ -170,7 +176,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/feedback")
     @needs(Right.REVIEW)
-    @beside(listed)
+    @with_faults(listed)
     def answer() -> BaseResponse:
         change = desk.answer_report(person(), sent(ReportAnswer))
         flash(catalogue()("edit.saved", n=change.number))
@@ -179,7 +185,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _about(site: Site, name: str) -> NamedNode:
+def _subject_name(site: Site, name: str) -> NamedNode:
     iri = name if name.startswith(ID) else ID + name
     try:
         node = parse_iri(iri)
@@ -211,7 +217,7 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
 
     @routes.post("/account/password")
     @needs(Right.READ)
-    @beside(account)
+    @with_faults(account)
     def password() -> BaseResponse:
         mine = person()
         _same_person(lockout, mine)
@@ -225,7 +231,7 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
 
     @routes.post("/account/code")
     @needs(Right.READ)
-    @beside(account)
+    @with_faults(account)
     def code() -> BaseResponse:
         mine = person()
         _same_person(lockout, mine)
@@ -248,7 +254,7 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
     return routes
 
 
-def _same_person(lockout: Lockout, mine: Person) -> None:
+def _same_person(lockout: Lockout, mine: Account) -> None:
     """Ask for the password again before what a borrowed browser must not do."""
     address, proof = request.remote_addr or "", "session"
     lockout.check(mine.name, address, proof)
@@ -271,7 +277,7 @@ def people_routes(curation: Curation) -> Blueprint:
 
     @routes.post("/people")
     @needs(Right.ADMIN)
-    @beside(all_people)
+    @with_faults(all_people)
     def add() -> BaseResponse:
         form = request.form
         created = people.add(
@@ -287,7 +293,7 @@ def people_routes(curation: Curation) -> Blueprint:
 
     @routes.post("/people/<name>")
     @needs(Right.ADMIN)
-    @beside(all_people)
+    @with_faults(all_people)
     def change(name: str) -> BaseResponse:
         form, does = request.form, request.form.get("does", "")
         if does == "role":
@@ -336,7 +342,7 @@ DESKS: Final = (
 )
 
 
-def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Blueprint]:
+def desk_routes(site: Site, pages: PageCache, curation: Curation) -> Iterator[Blueprint]:
     """Yield the routes of every desk; each names the right it needs with ``needs``."""
     lockout, live = Lockout(), LiveQueue(site.store, curation)
     desk = Desk(
@@ -367,6 +373,6 @@ def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bluep
     yield feedback_routes(site, pages, desk)
     yield vocabulary_routes(site, pages, desk)
     yield proposal_routes(desk)
-    yield acting_routes(pages, desk)
-    yield reading_routes(pages, desk, live)
-    yield listing_routes(pages, desk)
+    yield write_routes(pages, desk)
+    yield read_routes(pages, desk, live)
+    yield list_routes(pages, desk)

@@ -15,7 +15,7 @@ from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
-from shiyi.server.curating.forms import beside, sent
+from shiyi.server.curating.forms import sent, with_faults
 from shiyi.server.curating.session import API, PREFIX, needs, person
 from shiyi.server.http.access import request_digest, request_key
 from shiyi.server.http.messages import json_object, json_response
@@ -40,9 +40,9 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
 
     @routes.post("/documents")
     @needs(Right.EDIT)
-    @beside(listed)
+    @with_faults(listed)
     def hand_in() -> BaseResponse:
-        return redirect(f"{PATH}/{_handed_in(_open(uploads)).id}", code=303)
+        return redirect(f"{PATH}/{_handed_in(_open_uploads(uploads)).id}", code=303)
 
     @routes.get("/documents/<name>")
     @needs(Right.EDIT)
@@ -56,7 +56,7 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
             table=upload.rows() if choosing else None,
             relations=_relations(reader) if choosing else (),
             named=lambda iri: reader.premise(NamedNode(iri)).label if "://" in iri else iri,
-            unlinked=_unlinked(site, upload),
+            unlinked=_list_unlinked(site, upload),
             is_accepted=lambda iri: reader.home_of_claim(NamedNode(iri)) == ACCEPTED,
             relation=lambda name: reader.thing(NamedNode(VOCAB + name)).label,
         )
@@ -67,18 +67,18 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
 
     @routes.post("/documents/<name>")
     @needs(Right.EDIT)
-    @beside(again)
+    @with_faults(again)
     def choose(name: str) -> BaseResponse:
         upload = _known(uploads, name)
-        _open(uploads).start(upload, sent(Columns))
+        _open_uploads(uploads).start(upload, sent(Columns))
         return redirect(f"{PATH}/{name}", code=303)
 
     @routes.post("/documents/<name>/names")
     @needs(Right.EDIT)
-    @beside(again)
+    @with_faults(again)
     def link(name: str) -> BaseResponse:
         upload = _known(uploads, name)
-        _open(uploads).link(upload, LinkedNames.read(_chosen_names()))
+        _open_uploads(uploads).link(upload, LinkedNames.read(_chosen_names()))
         return redirect(f"{PATH}/{name}", code=303)
 
     return routes
@@ -90,7 +90,7 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
 
     def once(make: Callable[[], Upload]) -> Upload:
         key = request_key(f"desk:{person().name}")
-        return _open(uploads).once(key, request_digest(), make) if key else make()
+        return _open_uploads(uploads).once(key, request_digest(), make) if key else make()
 
     @routes.get("/documents")
     @needs(Right.EDIT)
@@ -100,27 +100,27 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
     @routes.post("/documents")
     @needs(Right.EDIT)
     def hand_in() -> Response:
-        upload = once(lambda: _handed_in(_open(uploads)))
+        upload = once(lambda: _handed_in(_open_uploads(uploads)))
         return Response(json_response(_values(upload)).data, 202, content_type="application/json")
 
     @routes.get("/documents/<name>")
     @needs(Right.EDIT)
     def document(name: str) -> Response:
         upload = _known(uploads, name)
-        near = [asdict(each) for each in _unlinked(site, upload)]
+        near = [asdict(each) for each in _list_unlinked(site, upload)]
         return json_response(_values(upload, whole=True) | {"unlinked": near})
 
     @routes.post("/documents/<name>/columns")
     @needs(Right.EDIT)
     def choose(name: str) -> Response:
         known, columns = _known(uploads, name), Columns.read(json_object())
-        return json_response(_values(once(lambda: _open(uploads).start(known, columns))))
+        return json_response(_values(once(lambda: _open_uploads(uploads).start(known, columns))))
 
     @routes.post("/documents/<name>/names")
     @needs(Right.EDIT)
     def link(name: str) -> Response:
         known, names = _known(uploads, name), LinkedNames.read(json_object())
-        return json_response(_values(once(lambda: _open(uploads).link(known, names))))
+        return json_response(_values(once(lambda: _open_uploads(uploads).link(known, names))))
 
     return routes
 
@@ -135,7 +135,7 @@ class NearNames:
     near: tuple[Suggestion, ...]
 
 
-def _unlinked(site: Site, upload: Upload) -> list[NearNames]:
+def _list_unlinked(site: Site, upload: Upload) -> list[NearNames]:
     """List the words that name no concept, with concepts which the relation may have there."""
     if upload.table is None or upload.state != "done":
         return []
@@ -159,7 +159,7 @@ def _chosen_names() -> dict[str, Any]:
     return {"names": names, "key": form.get("key", "")}
 
 
-def _open(uploads: Uploads | None) -> Uploads:
+def _open_uploads(uploads: Uploads | None) -> Uploads:
     if uploads is None:
         raise KnowledgeBaseError("this server takes no documents; its base is open for reading")
     return uploads

@@ -14,22 +14,22 @@ from shiyi.curation.changes import version_of
 from shiyi.curation.desks.desk import SECOND, Desk
 from shiyi.curation.desks.forms import ClaimEdit, full_iri
 from shiyi.curation.editing.changes import successors
-from shiyi.curation.editing.claims import StoredClaim, classes_of, find_concepts, passage_text
+from shiyi.curation.editing.claims import StoredClaim, find_concepts, load_classes, passage_text
 from shiyi.curation.editing.fields import Field, ShapeForms
 from shiyi.curation.editing.form import ClaimDraft, is_iri
-from shiyi.curation.editing.validation import effect_of
+from shiyi.curation.editing.validation import compute_effect
 from shiyi.errors import FormatError, FormError, OutsideError, StaleError
 from shiyi.model.claim import Claim
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.server.curating.forms import beside, sent
-from shiyi.server.curating.history import lines_of
+from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.history import list_lines
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import fault_values
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.site.site import Site
 from shiyi.server.views.reader import Reader, Thing
 
@@ -41,7 +41,7 @@ _EATEN: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Preview:
     """A question asked before saving, and whether its answer cites the old claim."""
 
     question: str
@@ -59,7 +59,7 @@ def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             "curate/edit.html",
             does=does,
             stored=reader().claim(old.iri, old.home) if old else None,
-            waiting=_named(reader(), tuple(successors(desk.store, old.iri.value))) if old else (),
+            waiting=_ends(reader(), tuple(successors(desk.store, old.iri.value))) if old else (),
             version=more.pop("version", "")
             or (version_of(desk.store, old.iri.value) if old else ""),
             proposes=edit is not None and edit.kind == "propose",
@@ -80,21 +80,21 @@ def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/edit")
     @needs(Right.COMMENT)
-    @beside(again)
+    @with_faults(again)
     def send() -> BaseResponse | str | tuple[str, int]:
         action, draft = request.form.get("action", "check"), ClaimDraft.of_form(request.form)
         if action == "refresh":
             return again()
-        asked = _asked(draft)
+        asked = _edit_of_draft(draft)
         if action == "check":
             desk.claims_of(asked)
             return shown(draft, version=asked.version, checked=True)
         if action == "save":
             try:
-                return _saved(desk, asked)
+                return _save_draft(desk, asked)
             except StaleError:
                 later, difference = desk.writing().since(asked.claim, asked.version)
-                lines = lines_of(reader(), difference.removed, difference.added)
+                lines = list_lines(reader(), difference.removed, difference.added)
                 return shown(draft, stale=later, stale_lines=lines), 409
         claims, edit = desk.plan_claim(person(), asked)
         old = desk.editable(asked.claim)
@@ -102,10 +102,10 @@ def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             draft,
             version=asked.version,
             checked=True,
-            effect=(effect := effect_of(desk.store, old, claims, edit)),
-            resting=_named(reader(), effect.resting),
-            conflicts=_named(reader(), effect.conflicts),
-            answers=_answers_citing(site, reader(), old, claims),
+            effect=(effect := compute_effect(desk.store, old, claims, edit)),
+            resting=_ends(reader(), effect.resting),
+            conflicts=_ends(reader(), effect.conflicts),
+            answers=_preview_answers(site, reader(), old, claims),
             edit=edit,
         )
 
@@ -121,7 +121,7 @@ def check_routes(pages: PageCache, desk: Desk) -> Blueprint:
     def check() -> Response:
         faults: list[dict[str, str]] = []
         try:
-            desk.claims_of(_asked(ClaimDraft.of_form(request.form)))
+            desk.claims_of(_edit_of_draft(ClaimDraft.of_form(request.form)))
         except FormError as error:
             faults = fault_values(error)
         return json_response({"conforms": not faults, "faults": faults})
@@ -136,7 +136,7 @@ def check_routes(pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _saved(desk: Desk, asked: ClaimEdit) -> BaseResponse:
+def _save_draft(desk: Desk, asked: ClaimEdit) -> BaseResponse:
     claims, edit = desk.plan_claim(person(), asked)
     change = desk.save_claim(person(), asked)
     status = {quad.object for quad in edit.added if quad.predicate == SHIYI.status}
@@ -150,7 +150,7 @@ def _old(desk: Desk) -> StoredClaim | None:
     try:
         return desk.editable(full_iri(name))
     except FormError as error:
-        raise NotFound(error.faults[0].message(chosen_language())) from error
+        raise NotFound(error.faults[0].message(choose_language())) from error
 
 
 def _does() -> str:
@@ -160,7 +160,7 @@ def _does() -> str:
     return does
 
 
-def _asked(draft: ClaimDraft) -> ClaimEdit:
+def _edit_of_draft(draft: ClaimDraft) -> ClaimEdit:
     does = _does()
     drafts = _halves(draft) if does == "split" else [draft]
     return sent(ClaimEdit, drafts=drafts, retires=does not in {"duplicate", "new"})
@@ -182,10 +182,10 @@ def _halves(draft: ClaimDraft) -> list[ClaimDraft]:
 
 def _fields(reader: Reader, desk: Desk, draft: ClaimDraft) -> Mapping[str, Any]:
     """Return what the form's fields offer and hold, concepts by their labels."""
-    forms, language, store = ShapeForms.load(), chosen_language(), desk.store
+    forms, language, store = ShapeForms.load(), choose_language(), desk.store
     found = find_concepts(store, draft.subject)
     subject = found[0] if len(found) == 1 else ""
-    kinds = classes_of(store, subject) if subject else frozenset[str]()
+    kinds = load_classes(store, subject) if subject else frozenset[str]()
     known = draft.relation in forms.schema.properties
     object_field = forms.object_field(draft.relation, kinds) if known else None
     names = forms.relations(kinds) if subject else ()
@@ -230,13 +230,13 @@ def _sources(reader: Reader) -> list[tuple[str, str]]:
     return sorted(pairs)[:_SOURCES]
 
 
-def _named(reader: Reader, claims: tuple[str, ...]) -> tuple[Thing, ...]:
+def _ends(reader: Reader, claims: tuple[str, ...]) -> tuple[Thing, ...]:
     return tuple(reader.premise(NamedNode(each)) for each in claims[:12])
 
 
-def _answers_citing(
+def _preview_answers(
     site: Site, reader: Reader, old: StoredClaim | None, claims: tuple[Claim, ...]
-) -> tuple[Answered, ...] | None:
+) -> tuple[Preview, ...] | None:
     """Ask questions about both ends, and see which answers cite the claim that would go.
 
     None where the answers' model does not answer.
@@ -246,10 +246,10 @@ def _answers_citing(
     found = []
     for question in _questions(reader, [old.claim, *claims])[:4]:
         try:
-            answer = site.ask(AskRequest(question, site.methods[0], chosen_language()))
+            answer = site.ask(AskRequest(question, site.methods[0], choose_language()))
         except OutsideError:
             return None
-        found.append(Answered(question, any(c.claim == old.iri.value for c in answer.citations)))
+        found.append(Preview(question, any(c.claim == old.iri.value for c in answer.citations)))
     return tuple(found)
 
 
@@ -261,7 +261,7 @@ def _questions(reader: Reader, claims: list[Claim]) -> list[str]:
         had: list[str] = []
         for end in (claim.subject, claim.object):
             if isinstance(end, NamedNode):
-                kinds, label = classes_of(reader.store, end.value), reader.thing(end).label
+                kinds, label = load_classes(reader.store, end.value), reader.thing(end).label
                 (eaten if kinds & _EATEN else had if "Condition" in kinds else []).append(label)
         if len(eaten) == 2:
             created[t("edit.pair_question", one=eaten[0], other=eaten[1])] = None

@@ -42,7 +42,7 @@ def form_values(model: type[Form], form: MultiDict[str, str]) -> dict[str, Any]:
     return values
 
 
-def beside(page: Callable[[], Any]) -> Callable[[View], View]:
+def with_faults(page: Callable[[], Any]) -> Callable[[View], View]:
     """Show ``page`` with the faults beside its form where a view raises one, and what was typed."""
 
     def decorated(view: View) -> View:

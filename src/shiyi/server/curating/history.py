@@ -10,18 +10,18 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import Right
-from shiyi.curation.changes import Change, Changes, as_of, blame, state_of
+from shiyi.curation.changes import Change, Changes, blame, state_before, state_of
 from shiyi.curation.desks.desk import Desk
-from shiyi.curation.desks.forms import Undoing
+from shiyi.curation.desks.forms import UndoRequest
 from shiyi.curation.reviews import mentions
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, local_name
-from shiyi.server.curating.forms import beside, sent
+from shiyi.server.curating.forms import sent, with_faults
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import count_field
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.views.reader import Reader, Thing
 
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -48,7 +48,7 @@ class Event:
     title: str = ""
 
 
-def lines_of(reader: Reader, removed: Iterable[Quad], added: Iterable[Quad]) -> tuple[Line, ...]:
+def list_lines(reader: Reader, removed: Iterable[Quad], added: Iterable[Quad]) -> tuple[Line, ...]:
     """Return what went and came as lines; one value for another of a property is one line."""
     gone, come = {_bare(q) for q in removed}, {_bare(q) for q in added}
     left = sorted(gone - come, key=str)
@@ -59,9 +59,9 @@ def lines_of(reader: Reader, removed: Iterable[Quad], added: Iterable[Quad]) -> 
     for quad in left:
         others = new.get((quad.subject, quad.predicate))
         came = _value(reader, others.pop(0)) if others else None
-        lines.append(Line(_what(reader, quad), _value(reader, quad), came))
+        lines.append(Line(_object_view(reader, quad), _value(reader, quad), came))
     for quads in new.values():
-        lines += [Line(_what(reader, quad), None, _value(reader, quad)) for quad in quads]
+        lines += [Line(_object_view(reader, quad), None, _value(reader, quad)) for quad in quads]
     return tuple(lines)
 
 
@@ -70,7 +70,7 @@ def _bare(quad: Quad) -> Quad:
     return Quad(quad.subject, quad.predicate, quad.object, DefaultGraph())
 
 
-def _what(reader: Reader, quad: Quad) -> Thing:
+def _object_view(reader: Reader, quad: Quad) -> Thing:
     what = reader.thing(quad.predicate)
     return what if what.label else Thing("", local_name(quad.predicate.value))
 
@@ -83,15 +83,15 @@ def _value(reader: Reader, quad: Quad) -> Thing:
     return Thing("", " · ".join(reader.thing(each).label for each in parts))
 
 
-def events_of(reader: Reader, changes: Changes, thing: str) -> tuple[Event, ...]:
+def list_events(reader: Reader, changes: Changes, thing: str) -> tuple[Event, ...]:
     """List what happened to a thing, the newest first."""
     return tuple(
-        Event(each, changes.is_live(each), lines_of(reader, each.removed, each.added))
+        Event(each, changes.is_live(each), list_lines(reader, each.removed, each.added))
         for each in reversed(changes.of(thing))
     )
 
 
-def title_of(reader: Reader, change: Change) -> str:
+def change_title(reader: Reader, change: Change) -> str:
     """Return what a change is about."""
     names = [reader.premise(NamedNode(each)).label for each in change.about[:3]]
     return "; ".join(names) + (" …" if len(change.about) > 3 else "")
@@ -112,8 +112,8 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
             Event(
                 each,
                 changes.is_live(each),
-                lines_of(reader(), each.removed, each.added),
-                title_of(reader(), each),
+                list_lines(reader(), each.removed, each.added),
+                change_title(reader(), each),
             )
             for each in fitting
         ]
@@ -124,11 +124,11 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.READ)
     def change(number: int) -> str:
         changes = desk.writing()
-        found = changes.numbered(number)
+        found = changes.find_change(number)
         if found is None:
             raise NotFound(catalogue()("curate.no_change"))
-        lines = lines_of(reader(), found.removed, found.added)
-        event = Event(found, changes.is_live(found), lines, title_of(reader(), found))
+        lines = list_lines(reader(), found.removed, found.added)
+        event = Event(found, changes.is_live(found), lines, change_title(reader(), found))
         return render_template("curate/change.html", event=event)
 
     @routes.get("/thing")
@@ -142,12 +142,12 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/undo")
     @needs(Right.REVIEW)
-    @beside(undone)
+    @with_faults(undone)
     def undo() -> BaseResponse:
-        made = desk.undo(person(), sent(Undoing))
+        made = desk.undo(person(), sent(UndoRequest))
         taken_back = desk.writing().get(made.reverses)
         flash(catalogue()("curate.undone", n=taken_back.number))
-        return redirect(place_of(made.about[0]))
+        return redirect(page_of(made.about[0]))
 
     @routes.get("/feed.atom")
     @needs(Right.READ)
@@ -155,13 +155,13 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
         changes, called = desk.writing(), request.args.get("mentions", "")[:40]
         found = changes.latest(_LOOKED_AT if called else _PAGE)
         fitting = [each for each in found if not called or called in mentions(each.reason)]
-        titled = [(each, title_of(reader(), each)) for each in fitting[:_PAGE]]
+        titled = [(each, change_title(reader(), each)) for each in fitting[:_PAGE]]
         return feed(titled, public_root())
 
     return routes
 
 
-def place_of(thing: str) -> str:
+def page_of(thing: str) -> str:
     """Return the desk's page of a claim or of another thing."""
     if thing.startswith(f"{ID}claim/"):
         return f"{PREFIX}/claim?{urlencode({'claim': thing})}"
@@ -174,20 +174,20 @@ def _thing(reader: Reader, changes: Changes, iri: str) -> str:
     if not (made or now):
         raise NotFound(catalogue()("curate.no_thing"))
     at = count_field("at", request.args.get("at"), 0, 10**9)
-    shown = now if at is None else as_of(now, iri, made, at)
+    shown = now if at is None else state_before(now, iri, made, at)
     authors = blame(shown, [each for each in made if at is None or each.number <= at])
     statements = [
-        (_what(reader, quad), _value(reader, quad), authors.get(quad))
+        (_object_view(reader, quad), _value(reader, quad), authors.get(quad))
         for quad in sorted(shown, key=lambda q: (str(q.subject), str(q.predicate), str(q.object)))
     ]
     return render_template(
         "curate/thing.html",
         iri=iri,
-        events=events_of(reader, changes, iri),
+        events=list_events(reader, changes, iri),
         at=at,
         statements=statements,
         title=reader.premise(NamedNode(iri)).label,
-        since=lines_of(reader, shown, now) if at is not None else (),
+        since=list_lines(reader, shown, now) if at is not None else (),
     )
 
 
@@ -195,7 +195,7 @@ def feed(changes: Sequence[tuple[Change, str]], root: str) -> Response:
     """Return the newest changes, each with what it is about."""
     t = catalogue()
     whole = Element("feed", xmlns=_ATOM)
-    whole.set("xml:lang", "zh-Hans" if chosen_language() == "zh" else "en")
+    whole.set("xml:lang", "zh-Hans" if choose_language() == "zh" else "en")
     SubElement(whole, "id").text = f"{root}curate/feed.atom"
     SubElement(whole, "title").text = t("curate.feed")
     SubElement(whole, "updated").text = changes[0][0].when if changes else "1970-01-01T00:00:00Z"

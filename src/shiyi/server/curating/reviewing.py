@@ -14,7 +14,7 @@ from flask import Blueprint, flash, g, json, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.answering.knowledge.updates import touched
+from shiyi.answering.knowledge.updates import changes_in
 from shiyi.curation.accounts import Right
 from shiyi.curation.changes import Change, parse_iri, version_of
 from shiyi.curation.desks.desk import Desk
@@ -31,9 +31,9 @@ from shiyi.curation.queue import WHOSE, Filter, Item, Page, Queue
 from shiyi.errors import KnowledgeBaseError, StaleError
 from shiyi.ingest.gate import CANDIDATES
 from shiyi.model.rdf import NamedNode
-from shiyi.reasoning.confidence.reviews import moved
-from shiyi.server.curating.forms import beside, sent
-from shiyi.server.curating.history import events_of, lines_of, place_of
+from shiyi.reasoning.confidence.reviews import apply_reviews
+from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.history import list_events, list_lines, page_of
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field, json_response
 from shiyi.server.http.page_cache import PageCache
@@ -65,7 +65,7 @@ class LiveQueue:
         """Return the queue, made the first time it is asked for."""
         with self._building:
             if self._queue is None:
-                made = self._opened()
+                made = self._open_queue()
                 if self._curation.citations:
                     made.cite(self._curation.citations.counts)
                     self._curation.citations.fresh()
@@ -76,7 +76,7 @@ class LiveQueue:
             self._queue.cite(cited)
         return self._queue
 
-    def _opened(self) -> Queue:
+    def _open_queue(self) -> Queue:
         """Open the queue that an earlier start saved and read what changed since, or make it."""
         base, changes = self._curation.base, self._curation.changes
         if base is None or changes is None:
@@ -85,7 +85,7 @@ class LiveQueue:
         queue = Queue(self._store, self.opinions, changes, path, base.release)
         if queue.sequence is not None:
             later = journal.records(queue.sequence)
-            claims, _ = touched(q for each in later for q in (*each.removed, *each.added))
+            claims, _ = changes_in(q for each in later for q in (*each.removed, *each.added))
             if len(claims) <= _FEW and queue.digest == journal.digest(queue.sequence):
                 queue.update(claims)
             else:  # much changed, or another base was put back
@@ -108,7 +108,7 @@ class LiveQueue:
             self()
 
     def _follow(self, created: Sequence[Change]) -> None:
-        claims, _ = touched([q for change in created for q in (*change.removed, *change.added)])
+        claims, _ = changes_in([q for change in created for q in (*change.removed, *change.added)])
         with self._taking:
             if self._queue is None:
                 self._missed |= dict.fromkeys(claims)
@@ -125,37 +125,37 @@ class Row:
     version: str
 
 
-def view_of(reader: Reader, iri: str) -> ClaimView | None:
+def load_claim_view(reader: Reader, iri: str) -> ClaimView | None:
     """Read a claim where it lives, or None where it is no claim."""
     node = parse_iri(iri)
     home = reader.home_of_claim(node)
     return None if home is None else reader.claim(node, home)
 
 
-def waiting_evidence(reader: Reader, desk: Desk, iri: str) -> list[EvidenceView]:
+def list_waiting_evidence(reader: Reader, desk: Desk, iri: str) -> list[EvidenceView]:
     """List the evidence that waits beside an accepted claim, and is attached on acceptance."""
     waits = any(True for _ in desk.decisions.waiting(iri))
     return list(reader.grounds(NamedNode(iri), CANDIDATES)) if waits else []
 
 
-def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[str, Any]:
+def build_sheet(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[str, Any]:
     """Return everything on the page of one claim under review; NotFound where there is none."""
-    view = view_of(reader, iri)
+    view = load_claim_view(reader, iri)
     if view is None:
         raise NotFound(catalogue()("curate.no_claim"))
     assessment, text = desk.decisions.assess(iri), opinions.of(iri)
-    own = assessment.standing.unreviewed
-    attached = desk.decisions.assess(iri, attaching=True).standing.unreviewed
+    own = assessment.standing.prior
+    attached = desk.decisions.assess(iri, attaching=True).standing.prior
     sides = {each.agreement > 0 for each in text.values() if each.agreement}
     return {
         "claim": view,
         "assessment": assessment,
         "opinions": sorted(text.values(), key=lambda each: each.number),
-        "events": events_of(reader, desk.decisions.changes, iri),
+        "events": list_events(reader, desk.decisions.changes, iri),
         "own": own,
-        "waiting": waiting_evidence(reader, desk, iri),
-        "if_accepted": moved(attached, 1.0),
-        "if_rejected": moved(own, -1.0),
+        "waiting": list_waiting_evidence(reader, desk, iri),
+        "if_accepted": apply_reviews(attached, 1.0),
+        "if_rejected": apply_reviews(own, -1.0),
         "assigned": opinions.assigned(iri),
         "is_disputed": len(sides) == 2,
         "in_passage": Passages(reader.store),
@@ -184,14 +184,14 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             whose=WHOSE,
             size=PAGE,
             foreseen=g.get("foreseen", ()),
-            sheet=sheet_of(reader(), desk, live.opinions, iri) if iri else None,
+            sheet=build_sheet(reader(), desk, live.opinions, iri) if iri else None,
             following=_after(live, iri, chosen) if iri else "",
             name_of=lambda iri: reader().premise(NamedNode(iri)).label,
         )
 
     @routes.post("/batch")
     @needs(Right.REVIEW)
-    @beside(queue)
+    @with_faults(queue)
     def batch() -> BaseResponse | str:
         done = desk.decide_all(person(), sent(Batch))
         if done.foreseen:  # shown before anything is written
@@ -204,7 +204,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
     @routes.post("/assign")
     @needs(Right.REVIEW)
-    @beside(queue)
+    @with_faults(queue)
     def assign() -> BaseResponse:
         asked = sent(Assignment)
         made = desk.assign(person(), asked)
@@ -219,7 +219,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         disputes = [
             (view, sorted(text.values(), key=lambda each: -each.agreement))
             for iri, text in sorted(opinions.disputed().items())[:_DISPUTES]
-            if (view := view_of(reader(), iri)) is not None
+            if (view := load_claim_view(reader(), iri)) is not None
         ]
         return render_template(
             "curate/progress.html",
@@ -247,7 +247,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
     @routes.post("/review")
     @needs(Right.REVIEW)
-    @beside(claim_page)
+    @with_faults(claim_page)
     def review() -> BaseResponse | tuple[str, int]:
         asked, chosen = sent(Decision), Filter.of(request.form)
         following = _after(live, asked.claim, chosen)
@@ -257,7 +257,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             if _wants_json():
                 raise
             later, difference = desk.writing().since(asked.claim, asked.version)
-            lines = lines_of(reader(), difference.removed, difference.added)
+            lines = list_lines(reader(), difference.removed, difference.added)
             return claim_page(stale=later, stale_lines=lines, meant=asked.kind), 409
         if _wants_json():
             return json_response(change_values(desk, change) | {"following": following})
@@ -267,12 +267,12 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
     @routes.post("/comment")
     @needs(Right.COMMENT)
-    @beside(claim_page)
+    @with_faults(claim_page)
     def comment() -> BaseResponse:
         change = desk.comment(person(), sent(Comment))
         if _wants_json():
             return json_response(change_values(desk, change))
-        return redirect(f"{place_of(change.about[0])}#comments")
+        return redirect(f"{page_of(change.about[0])}#comments")
 
     return routes
 
@@ -283,11 +283,11 @@ def evidence_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
     @routes.post("/evidence")
     @needs(Right.REVIEW)
-    @beside(partial(_claim_page, pages, desk, live))
+    @with_faults(partial(_claim_page, pages, desk, live))
     def refuse_evidence() -> BaseResponse:
         change = desk.refuse_evidence(person(), sent(EvidenceRefusal))
         flash(catalogue()("curate.evidence_refused"))
-        return redirect(place_of(change.about[0]))
+        return redirect(page_of(change.about[0]))
 
     return routes
 
@@ -298,7 +298,7 @@ def _claim_page(pages: PageCache, desk: Desk, live: LiveQueue, **more: Any) -> s
     pane = "pane" if request.args.get("pane") else "review"
     return render_template(
         f"curate/{pane}.html",
-        sheet=sheet_of(pages.reader(), desk, live.opinions, iri),
+        sheet=build_sheet(pages.reader(), desk, live.opinions, iri),
         parameters=chosen.parameters(),
         following=_after(live, iri, chosen),
         **more,
@@ -315,7 +315,7 @@ def _rows(reader: Reader, page: Page) -> list[Row]:
     return [
         Row(item, view, version_of(reader.store, item.claim))
         for item in page.items
-        if (view := view_of(reader, item.claim)) is not None
+        if (view := load_claim_view(reader, item.claim)) is not None
     ]
 
 

@@ -13,9 +13,9 @@ from typing_extensions import override
 from werkzeug.exceptions import Forbidden, Unauthorized
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.accounts import LEAST, Person, Right, Role, may
+from shiyi.curation.accounts import LEAST, Account, Right, Role, has_right
 from shiyi.curation.desks.uploads import LARGEST
-from shiyi.server.http.access import SECONDS, Throttle, known_token
+from shiyi.server.http.access import SECONDS, Throttle, find_token
 from shiyi.server.i18n import catalogue
 from shiyi.server.site import tokens
 from shiyi.server.site.curation import Curation
@@ -39,20 +39,20 @@ def needs(right: Right) -> Callable[[View], View]:
     return marked
 
 
-def right_of(app: Flask, endpoint: str | None) -> Right | None:
+def required_right(app: Flask, endpoint: str | None) -> Right | None:
     """Return the right that a route needs, None where it declares none."""
     return getattr(app.view_functions.get(endpoint or ""), _MARK, None)
 
 
-def me() -> Person | None:
+def current_account() -> Account | None:
     """Return the person of the request, or None."""
-    result: Person | None = g.get("person")
+    result: Account | None = g.get("person")
     return result
 
 
-def person() -> Person:
+def person() -> Account:
     """Return the person of the request, for a route that requires one."""
-    result = me()
+    result = current_account()
     if result is None:
         raise Unauthorized("sign in first")
     return result
@@ -65,7 +65,7 @@ def csrf() -> str:
     return str(session["csrf"])
 
 
-def begin(result: Person) -> None:
+def begin(result: Account) -> None:
     """Sign a person in with a new session."""
     session.clear()
     session.update(who=result.name, epoch=result.epoch, since=int(tokens.unix_time()))
@@ -115,17 +115,17 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
             return None  # of another part, or a 404 or 405
         if request.url_rule.rule in _DOCUMENTS:
             request.max_content_length = LARGEST + _FORM
-        right = right_of(app, request.endpoint)
+        right = required_right(app, request.endpoint)
         if right is None:
             raise Forbidden("this address says no right it needs, so nobody has it")
         bearer = request.headers.get("Authorization", "").partition(" ")
         if bearer[0].lower() == "bearer":
-            g.person = _by_token(bearer[2].strip(), curation, tokens, failures)
+            g.person = _account_of_token(bearer[2].strip(), curation, tokens, failures)
         else:
             g.person = _by_session(curation)
             if request.method not in {"GET", "HEAD", "OPTIONS"}:
                 _check_form()
-        return _refused(g.person, right)
+        return _refuse(g.person, right)
 
     @app.after_request
     def unkept(response: Response) -> Response:
@@ -135,9 +135,9 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
 
     @app.context_processor
     def signed_in() -> dict[str, Any]:
-        result = me()
+        result = current_account()
         role = result.role if result else None
-        return {"me": result, "csrf": csrf, "may": lambda right: may(role, Right(right))}
+        return {"me": result, "csrf": csrf, "may": lambda right: has_right(role, Right(right))}
 
 
 def _of_desk() -> bool:
@@ -145,7 +145,7 @@ def _of_desk() -> bool:
     return rule == PREFIX or rule.startswith((f"{PREFIX}/", f"{API}/"))
 
 
-def _by_session(curation: Curation) -> Person | None:
+def _by_session(curation: Curation) -> Account | None:
     result = curation.people.find(str(session.get("who", "")))
     if result is None:
         return None
@@ -160,17 +160,17 @@ def _by_session(curation: Curation) -> Person | None:
     return result
 
 
-def _by_token(
+def _account_of_token(
     text: str, curation: Curation, tokens: Tokens | None, failures: Throttle
-) -> Person | None:
+) -> Account | None:
     """Return the person a token of scope ``review`` stands for, with a curator's rights at most."""
-    token = known_token(text, tokens, failures)
+    token = find_token(text, tokens, failures)
     if "review" not in token.scopes:
         raise Forbidden(f"token {token.name} does not have the scope review")
     result = curation.people.find(token.person)
     if result is None or not result.active:
         raise Forbidden(f"token {token.name} stands for no active account")
-    return replace(result, role=_TOKEN_MOST) if may(result.role, Right.APPROVE) else result
+    return replace(result, role=_TOKEN_MOST) if has_right(result.role, Right.APPROVE) else result
 
 
 def _check_form() -> None:
@@ -180,9 +180,9 @@ def _check_form() -> None:
         raise Forbidden(catalogue()("curate.forged"))
 
 
-def _refused(result: Person | None, right: Right) -> BaseResponse | None:
+def _refuse(result: Account | None, right: Right) -> BaseResponse | None:
     role = result.role if result else None
-    if may(role, right):
+    if has_right(role, right):
         return None
     if result is None:
         is_page = not request.path.startswith(API)

@@ -14,9 +14,9 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from werkzeug.exceptions import Forbidden, NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.accounts import LONGEST, People, Person, Right, Role, code_step, matches
+from shiyi.curation.accounts import LONGEST, Account, AccountStore, Right, Role, code_step, matches
 from shiyi.errors import OutsideError, SettingError
-from shiyi.server.curating.session import PREFIX, begin, me, needs
+from shiyi.server.curating.session import PREFIX, begin, current_account, needs
 from shiyi.server.http.access import Throttle, client_network
 from shiyi.server.i18n import catalogue
 from shiyi.server.site.curation import Curation
@@ -39,19 +39,19 @@ class Lockout:
 
     def check(self, name: str, address: str, proof: str = "") -> None:
         """Raise 429 after too many wrong tries, whatever the password."""
-        for key, limit in _counted(name, address, proof).items():
+        for key, limit in _attempt_counts(name, address, proof).items():
             self._wrong.check(key, limit)
 
     def wrong(self, name: str, address: str, proof: str = "") -> None:
         """Count one wrong try."""
-        self._wrong.add(*_counted(name, address, proof))
+        self._wrong.add(*_attempt_counts(name, address, proof))
 
     def right(self, name: str, address: str, proof: str = "") -> None:
         """Forget the wrong tries of that account from there."""
-        self._wrong.forget(next(iter(_counted(name, address, proof))))
+        self._wrong.forget(next(iter(_attempt_counts(name, address, proof))))
 
 
-def _counted(name: str, address: str, proof: str) -> dict[tuple[str, ...], int]:
+def _attempt_counts(name: str, address: str, proof: str) -> dict[tuple[str, ...], int]:
     """Return what a wrong try counts for, and how many each may have."""
     if proof:
         return {("proof", name, proof): TRIES}
@@ -59,7 +59,7 @@ def _counted(name: str, address: str, proof: str) -> dict[tuple[str, ...], int]:
     return {(name, network): TRIES, ("", network): 8 * TRIES, (name, ""): ACCOUNT_TRIES}
 
 
-class Devices:
+class DeviceCookies:
     """Signed cookies that name the accounts which signed in on a device (OWASP: device cookies).
 
     They open nothing: they only count the tries on a device apart from those of its network.
@@ -105,17 +105,17 @@ def sign_in_routes(
     Signing out ends every session of the account, since sessions are not stored on the server.
     """
     routes = Blueprint("sign_in", __name__, url_prefix=PREFIX)
-    people, audit, devices = curation.people, curation.audit, Devices(curation.secret)
+    people, audit, devices = curation.people, curation.audit, DeviceCookies(curation.secret)
 
     @routes.get("")
     @needs(Right.OPEN)
     def door() -> BaseResponse:
-        return redirect(f"{PREFIX}/queue" if me() else f"{PREFIX}/sign-in")
+        return redirect(f"{PREFIX}/queue" if current_account() else f"{PREFIX}/sign-in")
 
     @routes.get("/sign-in")
     @needs(Right.OPEN)
     def form() -> str | BaseResponse:
-        if me():
+        if current_account():
             return redirect(wanted())
         prepare()
         return render_template(
@@ -129,7 +129,7 @@ def sign_in_routes(
         result = people.find(name)
         proof = devices.known().get(name, "") or ("code" if _code_step(result) else "")
         lockout.check(name, address, proof)
-        if result and _proved(result, people):
+        if result and _verify_login(result, people):
             lockout.right(name, address, proof)
             audit.note("signed in", result.name, address=address)
             begin(result)
@@ -149,7 +149,7 @@ def sign_in_routes(
     @routes.post("/sign-out")
     @needs(Right.OPEN)
     def sign_out() -> BaseResponse:
-        if result := me():
+        if result := current_account():
             if session.get("who") == result.name:
                 people.sign_out_everywhere(result.name)  # a copy of the cookie is worthless then
             audit.note("signed out", result.name, address=request.remote_addr or "")
@@ -159,7 +159,7 @@ def sign_in_routes(
     return routes
 
 
-def _proved(result: Person | None, people: People) -> bool:
+def _verify_login(result: Account | None, people: AccountStore) -> bool:
     known = result if result and result.active else None
     fits = matches(known.hashed if known else "", request.form.get("password", "")[:LONGEST])
     if known is None or not fits:
@@ -170,7 +170,7 @@ def _proved(result: Person | None, people: People) -> bool:
     return step is not None and people.use_code(known.name, step)
 
 
-def _code_step(person: Person | None) -> int | None:
+def _code_step(person: Account | None) -> int | None:
     """Return the half minute of the one-time code that was sent, None for a wrong or used one."""
     if person is None or not person.secret:
         return None
@@ -194,7 +194,7 @@ _ALGORITHMS: Final = ["RS256", "ES256", "PS256", "EdDSA"]  # never none, never a
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class IdentityProvider:
     """The endpoints of the identity provider, from its discovery document."""
 
     issuer: str
@@ -211,9 +211,9 @@ def oidc_routes(curation: Curation) -> Blueprint:
     @routes.get("/oidc")
     @needs(Right.OPEN)
     def start() -> BaseResponse:
-        _configured(chosen)
+        _check_configuration(chosen)
         with _client(curation) as client:
-            provider = _discovered(client, chosen.oidc_issuer)
+            provider = _discover(client, chosen.oidc_issuer)
             verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
             address, state = client.create_authorization_url(
                 provider.authorization, code_verifier=verifier, nonce=nonce
@@ -224,7 +224,7 @@ def oidc_routes(curation: Curation) -> Blueprint:
     @routes.get("/oidc/callback")
     @needs(Right.OPEN)
     def callback() -> BaseResponse:
-        _configured(chosen)
+        _check_configuration(chosen)
         pending: dict[str, str] = session.pop(_KEPT, {})
         state = request.args.get("state", "")
         if not pending or not secrets.compare_digest(state.encode(), pending["state"].encode()):
@@ -243,7 +243,7 @@ def oidc_routes(curation: Curation) -> Blueprint:
     return routes
 
 
-def _configured(chosen: CurationSettings) -> None:
+def _check_configuration(chosen: CurationSettings) -> None:
     if not chosen.oidc_issuer:
         raise NotFound("signing in from elsewhere is not set up")
     if not chosen.oidc_client:
@@ -280,10 +280,10 @@ def _client(curation: Curation) -> Any:
     )
 
 
-def _discovered(client: Any, issuer: str) -> Provider:
-    value = _fetched(client, f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+def _discover(client: Any, issuer: str) -> IdentityProvider:
+    value = _fetch_json(client, f"{issuer.rstrip('/')}/.well-known/openid-configuration")
     try:
-        result = Provider(
+        result = IdentityProvider(
             value["issuer"],
             value["authorization_endpoint"],
             value["token_endpoint"],
@@ -298,7 +298,7 @@ def _discovered(client: Any, issuer: str) -> Provider:
     return result
 
 
-def _fetched(client: Any, address: str) -> dict[str, Any]:
+def _fetch_json(client: Any, address: str) -> dict[str, Any]:
     import httpx2
 
     try:
@@ -322,7 +322,7 @@ def _claims(curation: Curation, pending: dict[str, str], code: str) -> dict[str,
 
     chosen = curation.settings
     with _client(curation) as client:
-        provider = _discovered(client, chosen.oidc_issuer)
+        provider = _discover(client, chosen.oidc_issuer)
         try:
             token = client.fetch_token(
                 provider.token,
@@ -330,7 +330,7 @@ def _claims(curation: Curation, pending: dict[str, str], code: str) -> dict[str,
                 code=code,
                 code_verifier=pending["verifier"],
             )
-            keys = KeySet.import_key_set(_fetched(client, provider.keys))  # type: ignore[arg-type]
+            keys = KeySet.import_key_set(_fetch_json(client, provider.keys))  # type: ignore[arg-type]
             result = jwt.decode(str(token.get("id_token", "")), keys, algorithms=_ALGORITHMS)
             jwt.JWTClaimsRegistry(
                 leeway=60,
@@ -347,7 +347,9 @@ def _claims(curation: Curation, pending: dict[str, str], code: str) -> dict[str,
     return dict(result.claims)
 
 
-def _person(people: People, chosen: CurationSettings, claims: dict[str, Any]) -> Person | None:
+def _person(
+    people: AccountStore, chosen: CurationSettings, claims: dict[str, Any]
+) -> Account | None:
     """Return the account, or make one where newcomers may have a role; None for a stranger."""
     subject = f"{claims['iss']} {claims['sub']}"
     known = people.by_subject(subject)

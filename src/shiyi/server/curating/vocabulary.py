@@ -23,12 +23,12 @@ from shiyi.ingest.tables.mappings import LINKS
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
 from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI, SKOS
-from shiyi.server.curating.forms import beside, keep_typed, sent
-from shiyi.server.curating.history import lines_of
+from shiyi.server.curating.forms import keep_typed, sent, with_faults
+from shiyi.server.curating.history import list_lines
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language, fault_text
+from shiyi.server.i18n import catalogue, choose_language, fault_text
 from shiyi.server.pages.browse import class_counts, class_tree
 from shiyi.server.site.site import Site
 from shiyi.server.views.links import href
@@ -56,7 +56,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             tree=tree,
             total=total,
             words=words,
-            found=site.complete(asked, chosen_language(), 40) if asked else (),
+            found=site.complete(asked, choose_language(), 40) if asked else (),
             classes=sorted(KINDS),
         )
 
@@ -78,7 +78,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/concept")
     @needs(Right.EDIT)
-    @beside(concept_page)
+    @with_faults(concept_page)
     def save() -> BaseResponse | tuple[str, int]:
         asked = sent(forms.ConceptEdit)
         try:
@@ -87,21 +87,21 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             thing = desk.concept(asked.was).iri.value
             later, difference = desk.writing().since(thing, asked.version)
             reader = pages.reader()
-            lines = lines_of(reader, difference.removed, difference.added)
+            lines = list_lines(reader, difference.removed, difference.added)
             keep_typed()
             return concept_page(stale=later, stale_lines=lines), 409
         return _saved(change, change.about[0])
 
     moves: dict[str, tuple[type[forms.Form], Callable[..., Change]]] = {
-        "merge": (forms.Merging, desk.merge),
-        "split": (forms.Splitting, desk.split),
+        "merge": (forms.ConceptMerge, desk.merge),
+        "split": (forms.ConceptSplit, desk.split),
         "deprecate": (forms.Deprecation, desk.deprecate),
         "alias": (forms.Aliases, desk.add_aliases),
     }
 
     @routes.post("/move")
     @needs(Right.EDIT)
-    @beside(concept_page)
+    @with_faults(concept_page)
     def move() -> BaseResponse:
         action = request.form.get("action", "")
         if action not in moves:
@@ -123,15 +123,15 @@ def _entry(desk: Desk, name: str) -> Concept | None:
     try:
         return desk.concept(name) if name else None
     except FormError as error:
-        raise NotFound(error.faults[0].message(chosen_language())) from error
+        raise NotFound(error.faults[0].message(choose_language())) from error
 
 
 def _concept_shown(desk: Desk, reader: Reader, entry: Concept, *, is_new: bool, **more: Any) -> str:
     store = desk.store
-    claims = [] if is_new else merging.claims_about(store, entry.iri.value)
+    claims = [] if is_new else merging.list_claims_about(store, entry.iri.value)
     messages = {
         local: " ".join(
-            each.message_zh if chosen_language() == "zh" else each.message_en
+            each.message_zh if choose_language() == "zh" else each.message_en
             for each in ShapeForms.load().constraints.get("Concept", ())
             if each.path == path
         )
@@ -168,17 +168,17 @@ def proposal_routes(desk: Desk) -> Blueprint:
 
     @routes.post("/proposals")
     @needs(Right.COMMENT)
-    @beside(listed)
+    @with_faults(listed)
     def propose() -> BaseResponse:
-        change = desk.propose(person(), sent(forms.Proposed))
+        change = desk.propose(person(), sent(forms.TermProposal))
         flash(catalogue()("edit.proposed", n=change.number))
         return redirect(f"{PREFIX}/proposals")
 
     @routes.post("/proposals/settle")
     @needs(Right.APPROVE)
-    @beside(listed)
+    @with_faults(listed)
     def settle() -> BaseResponse:
-        change = desk.settle(person(), sent(forms.Settlement))
+        change = desk.settle(person(), sent(forms.ProposalDecision))
         flash(catalogue()("edit.saved", n=change.number))
         return redirect(f"{PREFIX}/proposals")
 
@@ -199,7 +199,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MappingView:
     """A mapping with both its sides."""
 
     mapping: mappings.Mapping
@@ -234,7 +234,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/mappings")
     @needs(Right.REVIEW)
-    @beside(listed)
+    @with_faults(listed)
     def decide() -> BaseResponse:
         try:
             change = desk.decide_mapping(person(), sent(forms.MappingDecision))
@@ -246,7 +246,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/mappings/import")
     @needs(Right.EDIT)
-    @beside(listed)
+    @with_faults(listed)
     def take_in() -> BaseResponse:
         file = request.files.get("file")
         try:
@@ -272,9 +272,9 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _shown(reader: Reader, mapping: mappings.Mapping) -> Shown:
+def _shown(reader: Reader, mapping: mappings.Mapping) -> MappingView:
     one, other = (_side(reader, mapping, side) for side in ("subject", "object"))
-    return Shown(mapping, one, other, version_of(reader.store, mapping.iri))
+    return MappingView(mapping, one, other, version_of(reader.store, mapping.iri))
 
 
 def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
@@ -297,7 +297,7 @@ def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
         reader.texts(node, SKOS.altLabel, None)[:10],
         kinds or tuple(dict.fromkeys(types)),  # semantic types of an ingested UMLS release
         tuple(around[:12]),
-        _others(reader, mapping, own),
+        _other_mappings(reader, mapping, own),
     )
 
 
@@ -308,7 +308,7 @@ def _around(reader: Reader, node: NamedNode) -> list[Term]:
     return [*islice(linked, 8), *islice(below, 6)]
 
 
-def _others(reader: Reader, mapping: mappings.Mapping, is_own: bool) -> tuple[Thing, ...]:
+def _other_mappings(reader: Reader, mapping: mappings.Mapping, is_own: bool) -> tuple[Thing, ...]:
     """Name what else our concept is mapped to, or what else of Shiyi's is mapped to the target."""
     here, end = NamedNode(mapping.subject), NamedNode(mapping.object)
     found: dict[str, Thing] = {}

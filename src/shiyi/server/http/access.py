@@ -127,10 +127,10 @@ class Authenticator:
         return f"token {token.name}", not WRITING.isdisjoint(token.scopes)
 
     def _known(self, text: str) -> Token:
-        return known_token(text, self._writing.tokens if self._writing else None, self._failures)
+        return find_token(text, self._writing.tokens if self._writing else None, self._failures)
 
 
-def known_token(text: str, tokens: Tokens | None, failures: Throttle) -> Token:
+def find_token(text: str, tokens: Tokens | None, failures: Throttle) -> Token:
     """Return the token of a text; 401 for a wrong one, 429 after many of them from one network.
 
     A right one waits for nobody's wrong ones, since 256 random bits are not guessed.
@@ -150,7 +150,7 @@ def _bearer() -> str | None:
     return text.strip() or None if scheme.lower() == "bearer" else None
 
 
-def keep_apart(response: Response) -> None:
+def mark_private(response: Response) -> None:
     """Keep a response that depends on the token out of shared caches."""
     response.headers["Cache-Control"] = "private, no-cache"
     response.vary.add("Authorization")

@@ -101,7 +101,7 @@ def utf8_form() -> MultiDict[str, str]:
     return MultiDict(pairs)
 
 
-def timeout_of(site: Site, value: str | None) -> float | None:
+def read_timeout(site: Site, value: str | None) -> float | None:
     """Read ``timeout=`` in seconds, up to the cap."""
     if value in (None, ""):
         return None
@@ -111,7 +111,7 @@ def timeout_of(site: Site, value: str | None) -> float | None:
     return min(float(str(value)), cap)
 
 
-def profile_of(source: MultiDict[str, str]) -> str:
+def read_profile_parameter(source: MultiDict[str, str]) -> str:
     """Read ``profile=``: ``rdf11`` writes graphs without triple terms, ``rdf12`` with them."""
     profile = source.get("profile", "")
     if profile not in {"", *PROFILES}:
@@ -137,13 +137,13 @@ def graph_profile(kind: str, source: MultiDict[str, str], default: str = "rdf11"
     if kind in _UNVERSIONED:
         return "rdf11"
     headers = request.headers
-    return profile_of(source) or _negotiated(
+    return read_profile_parameter(source) or _negotiate(
         kind, headers.get("Accept", ""), headers.get("Accept-Profile", ""), default
     )
 
 
 @lru_cache(maxsize=1024)
-def _negotiated(kind: str, accept: str, profiles: str, default: str) -> str:
+def _negotiate(kind: str, accept: str, profiles: str, default: str) -> str:
     ranges = {kind, f"{kind.partition('/')[0]}/*", "*/*"}
     for value, quality in parse_accept_header(accept, MIMEAccept) if "version" in accept else ():
         media, parameters = parse_options_header(value)
@@ -185,23 +185,23 @@ _SAME: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def preferred(offered: Sequence[str], accepted: MIMEAccept | None = None) -> str:
+def prefer(offered: Sequence[str], accepted: MIMEAccept | None = None) -> str:
     """Return the best of ``offered``; the first where the client did not say. Else 406.
 
     A type the client names beats a wildcard of the same quality.
     """
     if accepted is None:
-        return remembered(request.headers.get("Accept", ""), tuple(offered))
-    return _chosen(offered, accepted)
+        return choose_media_type(request.headers.get("Accept", ""), tuple(offered))
+    return _choose(offered, accepted)
 
 
 @lru_cache(maxsize=1024)
-def remembered(header: str, offered: tuple[str, ...]) -> str:
-    """Return what :func:`preferred` does of ``offered`` for an Accept header; 406 where none."""
-    return _chosen(offered, parse_accept_header(header, MIMEAccept))
+def choose_media_type(header: str, offered: tuple[str, ...]) -> str:
+    """Return what :func:`prefer` does of ``offered`` for an Accept header; 406 where none."""
+    return _choose(offered, parse_accept_header(header, MIMEAccept))
 
 
-def _chosen(offered: Sequence[str], accepted: MIMEAccept) -> str:
+def _choose(offered: Sequence[str], accepted: MIMEAccept) -> str:
     if not accepted:
         return offered[0]
     # the offered types have no parameter but a charset, which is always UTF-8
@@ -229,7 +229,7 @@ def json_response(value: object) -> Response:
     return Response(to_json(value), content_type="application/json")
 
 
-def spooled(body: Spool, kind: str, profile: str = "") -> Response:
+def send_spool(body: Spool, kind: str, profile: str = "") -> Response:
     """Answer with what a spool holds, and let go of it when that is sent."""
     if body.is_short:
         response = Response(body.read(), content_type=graph_type(kind, profile))

@@ -13,9 +13,9 @@ from flask import Response, request
 
 from shiyi.metrics import CACHE_HITS, CACHE_MISSES
 from shiyi.server.http.headers import SMALL, is_compressible, public_root
-from shiyi.server.i18n import chosen_language
+from shiyi.server.i18n import choose_language
 from shiyi.server.site.site import Site
-from shiyi.server.site.visibility import Known
+from shiyi.server.site.visibility import Claims
 from shiyi.server.views.reader import Reader
 
 MAX_BYTES: Final = 48 << 20  # of all pages
@@ -58,7 +58,7 @@ class _Value:
 class PageCache:
     """Rendered pages, answers, figures and labels of one site."""
 
-    def __init__(self, site: Site, known: Known | None = None, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, site: Site, known: Claims | None = None, max_bytes: int = MAX_BYTES) -> None:
         self._site, self._known, self._lock = site, known, threading.Lock()
         self._entries: LRUCache[Hashable, _Entry] = LRUCache(
             max_bytes, getsizeof=lambda entry: entry.size
@@ -165,7 +165,7 @@ class PageCache:
 
     def reader(self, language: str = "") -> Reader:
         """Return a reader that caches labels, by default in the language of the request."""
-        language = language or chosen_language()
+        language = language or choose_language()
         with self._lock:
             version, found = self._site.version(), self._readers.get(language)
             if found is None or found[0] != version:
@@ -182,4 +182,4 @@ def has_bare_address() -> bool:
 def _address(language: str | None = None) -> Hashable:
     """Return what a page depends on: its address below that of the server, and the language."""
     where = public_root(), request.root_path, request.path, request.query_string
-    return *where, chosen_language() if language is None else language
+    return *where, choose_language() if language is None else language

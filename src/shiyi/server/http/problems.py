@@ -25,7 +25,7 @@ from shiyi.errors import (
     TooLargeError,
     UsageError,
 )
-from shiyi.server.i18n import chosen_language, fault_text
+from shiyi.server.i18n import choose_language, fault_text
 
 _PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
 
@@ -90,7 +90,7 @@ def problem_of(fault: ShiyiError) -> dict[str, Any]:
 
 def fault_values(error: FormError) -> list[dict[str, str]]:
     """Return the faults of fields as JSON, in the reader's language."""
-    language = chosen_language()
+    language = choose_language()
     return [
         {"field": each.field, "shape": each.shape, "message": each.message(language)}
         for each in error.faults
@@ -104,12 +104,12 @@ def register(app: Flask) -> None:
     def shiyi_error(fault: ShiyiError) -> Response:
         if status_of(fault)[0] >= 500:
             app.logger.error("%s: %s", type(fault).__name__, fault)
-        return answered(problem_of(fault))
+        return render_problem(problem_of(fault))
 
     @app.errorhandler(OSError)
     def system_error(fault: OSError) -> Response:  # a full disk, too many open files
         app.logger.error("%s: %s", type(fault).__name__, fault)
-        return answered(problem(503, "system", "the server cannot read or write its files"))
+        return render_problem(problem(503, "system", "the server cannot read or write its files"))
 
     @app.errorhandler(HTTPException)
     def http_error(fault: HTTPException) -> Response:
@@ -119,12 +119,12 @@ def register(app: Flask) -> None:
         kind = fault.name.lower().replace(" ", "-")
         headers = {key: value for key, value in fault.get_headers() if key in _PASSED_ON}
         plain = fault.description == type(fault).description  # the page has its own text
-        return answered(
+        return render_problem(
             problem(code, kind, fault.description or fault.name), headers, is_standard=plain
         )
 
 
-def answered(
+def render_problem(
     fault: Mapping[str, Any], headers: Mapping[str, str] | None = None, *, is_standard: bool = False
 ) -> Response:
     """Answer with a page where a reader asked, with problem+json otherwise."""
@@ -148,7 +148,7 @@ def _page(fault: Mapping[str, Any], detail: str, wait: int) -> str:
     """Return the page of a fault; those of an overloaded server are rendered once."""
     if fault["status"] not in _LATER:
         return render_template("error.html", fault=fault, detail=detail, wait=wait)
-    app, language = current_app, chosen_language()
+    app, language = current_app, choose_language()
     pages: dict[Hashable, str] = app.extensions.setdefault("shiyi.later", {})
     key = language, fault["status"], detail, wait
     if key not in pages:

@@ -29,17 +29,17 @@ from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.server.api.requests import (
     answer_turn,
-    asked_form,
     find_pivots,
+    parse_shared_question,
     profile_values,
+    read_form,
     read_question,
-    shared_question,
 )
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
-from shiyi.server.i18n import Catalogue, catalogue, chosen_language
+from shiyi.server.i18n import Catalogue, catalogue, choose_language
 from shiyi.server.site.site import Site
-from shiyi.server.views.graph import Drawing, of_answer
+from shiyi.server.views.graph import Drawing, answer_graph
 from shiyi.server.views.links import href
 from shiyi.server.views.reader import Reader, Thing
 
@@ -56,14 +56,14 @@ _HERE: Final = "<!-- the answer -->"  # in the template
 
 def answer_page(site: Site, cache: PageCache) -> Response:
     """Answer the question of a form: the head of the page at once, then the answer."""
-    asked, form = read_question(site), asked_form()
-    dropped = dropped_fields(form.getlist("drop"))
-    shared = shared_question(site, asked)
+    asked, form = read_question(site), read_form()
+    dropped = read_dropped_fields(form.getlist("drop"))
+    shared = parse_shared_question(site, asked)
 
     def frame() -> str:
         return render_template("ask.html", question=asked.question, form=form)
 
-    page = _stored(cache, (shared, "ask.html", request.full_path), form, frame)
+    page = _cached_part(cache, (shared, "ask.html", request.full_path), form, frame)
     head, _, tail = page.partition(_HERE)
 
     def parts() -> Iterator[str]:
@@ -144,10 +144,10 @@ def answer_part(
             today=today,
         )
 
-    return _stored(cache, (shared, template, today), form, made)
+    return _cached_part(cache, (shared, template, today), form, made)
 
 
-def _stored(
+def _cached_part(
     cache: PageCache,
     name: tuple[AskRequest | None, *tuple[str, ...]],
     form: MultiDict[str, str],
@@ -156,7 +156,7 @@ def _stored(
     """Return a part of a page, from the cache where the question is shared and no person's."""
     if name[0] is None or is_personal(form):
         return make()
-    return cache.text((*name, chosen_language(), *_fields(form).items()), make)
+    return cache.text((*name, choose_language(), *_fields(form).items()), make)
 
 
 def _fields(form: Mapping[str, str]) -> dict[str, str]:
@@ -165,7 +165,7 @@ def _fields(form: Mapping[str, str]) -> dict[str, str]:
     return {key: form[key] for key in names if form.get(key)}
 
 
-def dropped_fields(values: Iterable[str]) -> frozenset[tuple[str, str]]:
+def read_dropped_fields(values: Iterable[str]) -> frozenset[tuple[str, str]]:
     """Read what the person no longer wants remembered: fields of the profile and their values.
 
     >>> dropped_fields(["avoids:pork", "nonsense"])
@@ -198,7 +198,7 @@ def _parser() -> "MarkdownIt":
     return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
 
 
-def rendered(markdown: str, citations: dict[int, str], label: str = "citation") -> Markup:
+def render_html(markdown: str, citations: dict[int, str], label: str = "citation") -> Markup:
     """Return safe HTML in which ``[n]`` leads to citation ``n``, if there is one.
 
     >>> str(rendered("**Eat** <script>x</script> [1]", {})).strip()
@@ -240,7 +240,7 @@ class Parts:
     rest: Markup
 
 
-def parted(html: Markup, shown: Sequence[str], paths: str = "") -> Parts:
+def split_parts(html: Markup, shown: Sequence[str], paths: str = "") -> Parts:
     """Split an answer at its headings; drop sections that only repeat ``shown``.
 
     ``paths`` is the heading of the section that goes with the graph.
@@ -312,7 +312,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class CitedText:
     """A text that rests on claims, with the numbers of its citations."""
 
     kind: str
@@ -337,7 +337,7 @@ class Band:
     sentence: Markup = _NOTHING  # the first of the answer, where it is short
 
 
-def band_of(answer: Answer, sentence: Markup = _NOTHING) -> Band:
+def build_band(answer: Answer, sentence: Markup = _NOTHING) -> Band:
     """Return the verdict of an answer, and what it rests on."""
     gravest = min(answer.warnings, key=_gravity, default=None)
     telling = set(gravest.claims) if gravest else set[str]()
@@ -357,7 +357,7 @@ def band_of(answer: Answer, sentence: Markup = _NOTHING) -> Band:
     )
 
 
-def led(opening: Markup, language: str) -> tuple[Markup, Markup]:
+def cut_lead(opening: Markup, language: str) -> tuple[Markup, Markup]:
     """Split the first paragraph off where it is short enough for the band.
 
     >>> led(Markup("<p>Ask first.</p><p>Why</p>"), "en")
@@ -370,7 +370,7 @@ def led(opening: Markup, language: str) -> tuple[Markup, Markup]:
     return Markup(first), Markup(rest.strip())  # noqa: S704 - parts of what rendered() cleaned
 
 
-def repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Markup]:
+def split_repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Markup]:
     """Part paragraphs that cite only what the warnings cite from the others.
 
     >>> repeated(Markup('<p>a<a class="cite" href="#c">1</a></p><p>b</p>'), frozenset({1}))[0]
@@ -396,8 +396,8 @@ class AnswerView:
     answer: Answer
     verdict: Band
     parts: Parts
-    warnings: tuple[Marked, ...]
-    recommendations: tuple[Marked, ...]
+    warnings: tuple[CitedText, ...]
+    recommendations: tuple[CitedText, ...]
     chains: tuple[Chain, ...]
     drawing: Drawing
     milliseconds: int
@@ -420,25 +420,25 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
         return tuple(sorted({numbers[claim] for claim in claims if claim in numbers}))
 
     ranked = sorted(answer.warnings, key=_gravity)
-    html = rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label)
+    html = render_html(answer.text, {each.number: spo(each) for each in answer.citations}, label)
     listed = [*(each.text for each in ranked), *answer.follow_up, *answer.missing]
-    parts = parted(html, listed, paths)
+    parts = split_parts(html, listed, paths)
     sentence, opening = (
-        (Markup(), parts.opening) if answer.abstained else led(parts.opening, answer.language)
+        (Markup(), parts.opening) if answer.abstained else cut_lead(parts.opening, answer.language)
     )
     warned = frozenset(number for each in ranked for number in cited(each.claims))
-    opening, again = repeated(opening, warned)
+    opening, again = split_repeated(opening, warned)
     return AnswerView(
         answer,
-        band_of(answer, sentence),
+        build_band(answer, sentence),
         replace(parts, opening=opening, rest=again + parts.rest),
-        tuple(Marked(each.severity, each.text, "", cited(each.claims)) for each in ranked),
+        tuple(CitedText(each.severity, each.text, "", cited(each.claims)) for each in ranked),
         tuple(
-            Marked(each.kind, each.label, href(each.iri), cited(each.claims))
+            CitedText(each.kind, each.label, href(each.iri), cited(each.claims))
             for each in answer.recommendations
         ),
         tuple(_chain(path, reader) for path in answer.paths),
-        of_answer(answer, reader),
+        answer_graph(answer, reader),
         round(sum(ms for _, ms in answer.trace.milliseconds)),
         _CITED.format(claims=" ".join(f"<{iri}>" for iri in numbers)) if numbers else "",
         _next(answer),

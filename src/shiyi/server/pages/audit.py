@@ -11,16 +11,16 @@ from shiyi.answering.generation.audit import (
     AuditedSentence,
     count_verdicts,
     link_code,
-    sentences_of,
+    split_sentences,
 )
 from shiyi.server.http.messages import text_field
-from shiyi.server.i18n import chosen_language
+from shiyi.server.i18n import choose_language
 from shiyi.server.site.site import Site
 
 _MAX_CODE = 8_000  # characters of a link
 
 
-def auditing(site: Site) -> Blueprint:
+def audit_pages(site: Site) -> Blueprint:
     """Serve ``/audit``; verdicts are sent one by one, as soon as each is known.
 
     A text may be private: it is neither stored nor part of an address. A link has the verdicts
@@ -30,12 +30,12 @@ def auditing(site: Site) -> Blueprint:
 
     @routes.route("/audit", methods=["GET", "POST"])
     def audit() -> Response:
-        auditor, language = site.auditor, chosen_language()
+        auditor, language = site.auditor, choose_language()
         text, total = "", 0
         found: Iterable[AuditedSentence] = ()
         if request.method == "POST" and auditor is not None:
             text = text_field("text", request.form.get("text"), MAX_CHARS)
-            sentences = sentences_of(text)
+            sentences = split_sentences(text)
             found, total = auditor().verdicts(sentences, language), len(sentences)
         elif (code := request.args.get("result", "")) and auditor is not None:
             linked = auditor().linked(text_field("result", code, _MAX_CODE), language)

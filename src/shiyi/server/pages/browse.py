@@ -19,11 +19,11 @@ from shiyi.model.iris import GRAPH, ID, VOCAB, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.vocabulary_page import reference_html
-from shiyi.reasoning.classification import defined_classes
+from shiyi.reasoning.classification import load_defined_members
 from shiyi.server.http.headers import public_root
-from shiyi.server.http.messages import HTML, RDF_TYPES, preferred
+from shiyi.server.http.messages import HTML, RDF_TYPES, prefer
 from shiyi.server.http.page_cache import PageCache, has_bare_address
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.pages.ask import answer_page
 from shiyi.server.site.counts import CLASSES
 from shiyi.server.site.site import Site
@@ -37,7 +37,7 @@ _PLAIN: Final = ("/", "/browse", "/dishes", "/compare", "/statistics", "/release
 _HIDDEN: Final = ("/ask", "/sparql", "/api/", "/rdf-graph-store", "/curate", "/data/")
 
 
-def crawling(site: Site) -> Blueprint:
+def crawler_routes(site: Site) -> Blueprint:
     """Serve ``/robots.txt``, ``/sitemap.xml`` with its parts, and ``/graph/…``."""
     routes = Blueprint("crawling", __name__)
 
@@ -87,7 +87,7 @@ def _graph(site: Site, name: str) -> BaseResponse:
     if next(iter(site.store.match(None, None, None, node)), None) is None:
         raise NotFound(f"there is no graph {node.value}")
     address = f"/rdf-graph-store?graph={quote(node.value, safe='')}"
-    if preferred([HTML, *RDF_TYPES]) == HTML:
+    if prefer([HTML, *RDF_TYPES]) == HTML:
         response: BaseResponse = Response(
             render_template("graph.html", iri=node.value, address=address)
         )
@@ -120,7 +120,7 @@ def reference() -> Blueprint:
 
     @routes.get("/vocab/reference")
     def page() -> Response:
-        return Response(_parts(chosen_language())[0], content_type="text/html; charset=utf-8")
+        return Response(_parts(choose_language())[0], content_type="text/html; charset=utf-8")
 
     @routes.get("/vocab/reference.css")
     def style() -> Response:
@@ -170,14 +170,14 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class FacetedClass:
     """A class with its facets, and the members that have every chosen value."""
 
     facets: tuple[Facet, ...]
     left: frozenset[Term]
 
     @property
-    def narrowed(self) -> bool:
+    def is_narrowed(self) -> bool:
         """Return whether anything was chosen."""
         return any(each.chosen for each in self.facets)
 
@@ -203,20 +203,20 @@ def holders(reader: Reader) -> Mapping[str, Members]:
     for row in reader.store.select(_BACKED):
         if row["tier"] in tiers:
             tiers[row["tier"]].add(row["thing"])
-    return {**made, _TIER: tiers, _DEFINED: defined_classes(reader.store)}
+    return {**made, _TIER: tiers, _DEFINED: load_defined_members(reader.store)}
 
 
-def narrowing(
+def narrow_class(
     reader: Reader, name: str, query: Mapping[str, str], by_facet: Mapping[str, Members]
-) -> Narrowing:
+) -> FacetedClass:
     """Narrow a class by the facets of a query string; raise FormatError for an unknown value."""
     members = frozenset(
         quad.subject
         for quad in reader.store.match(None, RDF.type, NamedNode(VOCAB + name), ACCEPTED)
     )
     if name not in FACETED:
-        return Narrowing((), members)
-    chosen = {facet: _chosen(facet, values, query) for facet, values in by_facet.items()}
+        return FacetedClass((), members)
+    chosen = {facet: _chosen_value(facet, values, query) for facet, values in by_facet.items()}
     picked = {facet: by_facet[facet][value] for facet, value in chosen.items() if value is not None}
     made = []
     for facet, values in by_facet.items():
@@ -228,7 +228,7 @@ def narrowing(
             for value in sorted(values, key=_key)
         )
         made.append(Facet(facet, choices, query.get(facet, "")))
-    return Narrowing(tuple(made), members.intersection(*picked.values()))
+    return FacetedClass(tuple(made), members.intersection(*picked.values()))
 
 
 def things(reader: Reader, nodes: AbstractSet[Term]) -> list[Thing]:
@@ -236,7 +236,7 @@ def things(reader: Reader, nodes: AbstractSet[Term]) -> list[Thing]:
     return sorted((reader.thing(node) for node in nodes), key=lambda thing: thing.label)
 
 
-def _chosen(facet: str, values: Members, query: Mapping[str, str]) -> Term | None:
+def _chosen_value(facet: str, values: Members, query: Mapping[str, str]) -> Term | None:
     key = query.get(facet, "")
     if not key:
         return None
@@ -280,12 +280,12 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
         if name and name not in counts:
             raise FormatError("class", name, list(counts))
         if name and request.args.get("format") == "csv":
-            return _listed(cache, name)
+            return _list_members(cache, name)
 
         def made() -> str:
             reader = cache.reader()
-            chosen = narrowed(cache, name) if name else None
-            left = things(reader, chosen.left) if chosen and chosen.narrowed else None
+            chosen = narrow_by_request(cache, name) if name else None
+            left = things(reader, chosen.left) if chosen and chosen.is_narrowed else None
             tree, total = class_tree(reader, name) if name else ([], 0)
             return render_template(
                 "browse.html",
@@ -307,19 +307,19 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-def narrowed(cache: PageCache, name: str) -> Narrowing:
+def narrow_by_request(cache: PageCache, name: str) -> FacetedClass:
     """Narrow a class by the facets that the query string chooses."""
     reader = cache.reader()
     by_facet = cache.figures(_FACET_PAGES, lambda: holders(reader)) if name in FACETED else {}
-    return narrowing(reader, name, request.args, by_facet)
+    return narrow_class(reader, name, request.args, by_facet)
 
 
-def _listed(cache: PageCache, name: str) -> Response:
+def _list_members(cache: PageCache, name: str) -> Response:
     """Return the members that the facets leave, as CSV."""
     table = StringIO()
     writer = csv.writer(table)
     writer.writerow(("id", "label", "other"))
-    for each in things(cache.reader(), narrowed(cache, name).left):
+    for each in things(cache.reader(), narrow_by_request(cache, name).left):
         writer.writerow((each.iri, each.label, each.other))
     response = Response(table.getvalue(), content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'

@@ -21,10 +21,10 @@ from werkzeug.wrappers import Response as BaseResponse
 from shiyi.artefacts import artefact
 from shiyi.server.api.routes import document
 from shiyi.server.http.messages import text_field
-from shiyi.server.i18n import Catalogue, chosen_language
-from shiyi.server.pages.references import QUERIES, made_page
+from shiyi.server.i18n import Catalogue, choose_language
+from shiyi.server.pages.references import QUERIES, find_page
 from shiyi.server.site.site import Site
-from shiyi.server.views.remedies import with_prefixes
+from shiyi.server.views.remedies import declare_prefixes
 
 _START: Final = "index.md"
 _CHINESE: Final = ".zh.md"  # the ending of a translation, beside the page of the same name
@@ -72,7 +72,7 @@ class Place:
     @property
     def address(self) -> str:
         """Return the address of the page, in its language where that is not the reader's."""
-        other = self.language != chosen_language()
+        other = self.language != choose_language()
         return f"/docs/{self.name}" + (f"?lang={self.language}" if other else "")
 
 
@@ -89,12 +89,12 @@ def read_page(name: str, language: str = "") -> Page:
 
     A page that is not translated is rendered in English.
     """
-    language = language or chosen_language()
-    if (write := made_page(name)) is not None:
-        return _made(name, language, write)
+    language = language or choose_language()
+    if (write := find_page(name)) is not None:
+        return _make_page(name, language, write)
     if name not in page_files():
         raise NotFound("the documentation has no such page; /docs/ lists all")
-    return _stored(translated if (translated := _chinese(name)) and language == "zh" else name)
+    return _stored_page(translated if (translated := _chinese(name)) and language == "zh" else name)
 
 
 def _chinese(name: str) -> str:
@@ -104,9 +104,9 @@ def _chinese(name: str) -> str:
 
 
 @cache
-def _stored(name: str) -> Page:
+def _stored_page(name: str) -> Page:
     language = "zh" if name.endswith(_CHINESE) else "en"
-    return _rendered(name.replace(_CHINESE, ".md"), language, _text(name))
+    return _render_page(name.replace(_CHINESE, ".md"), language, _text(name))
 
 
 @cache
@@ -115,19 +115,19 @@ def _text(name: str) -> str:
 
 
 @cache
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return _text(name).casefold()
 
 
 @lru_cache(maxsize=64)
-def _made(name: str, language: str, write: Callable[[], str]) -> Page:
-    return _rendered(name, language if name == QUERIES else "en", write())
+def _make_page(name: str, language: str, write: Callable[[], str]) -> Page:
+    return _render_page(name, language if name == QUERIES else "en", write())
 
 
-def _rendered(name: str, language: str, text: str) -> Page:
+def _render_page(name: str, language: str, text: str) -> Page:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
-    headings = tuple(_headed(tokens))
+    headings = tuple(_add_anchors(tokens))
     _relink(name, tokens)
     title = next((each.text for each in headings), name)
     _link_queries(tokens, Catalogue.load(language)("sparql.run"))
@@ -138,7 +138,7 @@ def _rendered(name: str, language: str, text: str) -> Page:
     return Page(name, language, title, shown, headings, text)
 
 
-def _headed(tokens: list[Token]) -> Iterator[Heading]:
+def _add_anchors(tokens: list[Token]) -> Iterator[Heading]:
     """Add an anchor to each heading as other renderers do, or as ``{#id}`` states, and yield it."""
     seen: dict[str, int] = {}
     for opening, inline in pairwise(tokens):
@@ -161,7 +161,7 @@ def _link_queries(tokens: list[Token], words: str) -> None:
     """Add a link to each query in SPARQL that runs it on this server."""
     for place in reversed(range(len(tokens))):
         if tokens[place].info == "sparql":
-            query = with_prefixes(tokens[place].content.strip())
+            query = declare_prefixes(tokens[place].content.strip())
             link = f'<p><a class="chip small" href="/sparql?query={quote(query)}">{words}</a></p>\n'
             tokens.insert(place + 1, Token("html_block", "", 0, content=link))
 
@@ -202,7 +202,7 @@ def _is_served(name: str, link: str) -> bool:
     if not target or "://" in link or link.startswith(("mailto:", "/")):
         return True
     place = normpath(Path(name).parent / target)
-    return place in page_files() or place in pictures() or made_page(place) is not None
+    return place in page_files() or place in pictures() or find_page(place) is not None
 
 
 def search_pages(words: str) -> list[Place]:
@@ -215,13 +215,13 @@ def search_pages(words: str) -> list[Place]:
         if name.endswith(_CHINESE):
             continue
         files = [name, *([_chinese(name)] if _chinese(name) else [])]
-        for file in reversed(files) if chosen_language() == "zh" else files:
-            text, folded = _text(file), _folded(file)
+        for file in reversed(files) if choose_language() == "zh" else files:
+            text, folded = _text(file), _fold_name(file)
             if all(each in folded for each in asked):
                 at = folded.index(max(asked, key=len))
                 around = _MARKS.sub(" ", text[max(0, at - _AROUND) : at + _AROUND])
                 around = " ".join(around.split())
-                page = _stored(file)
+                page = _stored_page(file)
                 found.append(Place(name, page.language, page.title, around))
                 break
     titled = [each for each in found if any(word in each.title.casefold() for word in asked)]
@@ -252,7 +252,7 @@ def documentation(site: Site) -> Blueprint:
             return response
         if name.endswith(_CHINESE) and name in page_files():
             return redirect(f"/docs/{name.replace(_CHINESE, '.md')}?lang=zh", code=308)
-        if name not in page_files() and made_page(name) is None and (moved := _moved_to(name)):
+        if name not in page_files() and find_page(name) is None and (moved := _moved_to(name)):
             return redirect(f"/docs/{moved}", code=308)
         return _shown(name)
 
@@ -297,7 +297,7 @@ def _shown(name: str, words: str = "", places: list[Place] | None = None) -> str
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class OperationView:
     """An operation of the API as its page shows it."""
 
     name: str
@@ -311,7 +311,7 @@ class Described:
     responses: tuple[tuple[str, str], ...]
 
 
-def operations(described: dict[str, Any]) -> list[Described]:
+def operations(described: dict[str, Any]) -> list[OperationView]:
     """Return the operations of an OpenAPI document, each with an example of its body."""
     schemas = described["components"]["schemas"]
     found = []
@@ -320,7 +320,7 @@ def operations(described: dict[str, Any]) -> list[Described]:
             content = each.get("requestBody", {}).get("content", {})
             schema = content.get("application/json", {}).get("schema", {})
             found.append(
-                Described(
+                OperationView(
                     each["operationId"],
                     method.upper(),
                     path,

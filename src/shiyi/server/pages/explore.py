@@ -11,17 +11,17 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.answering.sections.cabinet import MOST as MOST_THINGS
-from shiyi.answering.sections.cabinet import SEVERITIES, Cabinet
+from shiyi.answering.sections.cabinet import SEVERITIES, CombinationReport
 from shiyi.errors import FormatError, UsageError
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, VOCAB
 from shiyi.model.rdf import NamedNode, Term
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.server.api.requests import Profile, asked_form, parse_request, profile_values
+from shiyi.server.api.requests import Profile, parse_request, profile_values, read_form
 from shiyi.server.http.messages import text_field
 from shiyi.server.http.page_cache import PageCache, has_bare_address
-from shiyi.server.i18n import Catalogue, catalogue, chosen_language
-from shiyi.server.site.counts import CLASSES, Spread, load_spread
+from shiyi.server.i18n import Catalogue, catalogue, choose_language
+from shiyi.server.site.counts import CLASSES, ClaimDistribution, load_spread
 from shiyi.server.site.site import Site
 from shiyi.server.views.concept import THEMES, ConceptView, Group, concept_view, is_concept
 from shiyi.server.views.reader import ACCEPTED, DERIVED, Reader, Thing
@@ -40,7 +40,7 @@ class Statistics:
     relations: Bars
 
 
-def statistics(spread: Spread, reader: Reader, words: Catalogue) -> Statistics:
+def statistics(spread: ClaimDistribution, reader: Reader, words: Catalogue) -> Statistics:
     """Return counts with labels in the language of a reader."""
     first = next((n for n, count in enumerate(spread.confidence) if count), 0)
     most = Counter(spread.relations).most_common(_RELATIONS)
@@ -49,22 +49,22 @@ def statistics(spread: Spread, reader: Reader, words: Catalogue) -> Statistics:
             (f"{n / 10:.1f}–{(n + 1) / 10:.1f}", spread.confidence[n])
             for n in range(first, len(spread.confidence))
         ),
-        _ranked((words.get(f"tier.{name}", name), count) for name, count in spread.tiers.items()),
-        _ranked((words.get(f"kind.{name}", name), count) for name, count in spread.kinds.items()),
-        _ranked((reader.thing(NamedNode(name)).label, count) for name, count in most),
+        _sort((words.get(f"tier.{name}", name), count) for name, count in spread.tiers.items()),
+        _sort((words.get(f"kind.{name}", name), count) for name, count in spread.kinds.items()),
+        _sort((reader.thing(NamedNode(name)).label, count) for name, count in most),
     )
 
 
 def classes(reader: Reader, counts: Mapping[str, int]) -> Bars:
     """Name the largest classes of concepts."""
-    return _ranked(
+    return _sort(
         (reader.thing(NamedNode(VOCAB + name)).label, counts[name])
         for name in CLASSES
         if name in counts
     )[:_RELATIONS]
 
 
-def _ranked(bars: Iterable[tuple[str, int]]) -> Bars:
+def _sort(bars: Iterable[tuple[str, int]]) -> Bars:
     return tuple(sorted(bars, key=lambda each: -each[1]))
 
 
@@ -95,7 +95,7 @@ class Comparison:
     bands: tuple[tuple[str, tuple[Row, ...]], ...]
 
 
-def named(reader: Reader, ids: str) -> list[NamedNode]:
+def parse_names(reader: Reader, ids: str) -> list[NamedNode]:
     """Parse ``ids``, local names separated by commas; raise UsageError for an unknown or fifth."""
     names = list(dict.fromkeys(name.strip() for name in ids.split(",") if name.strip()))
     if len(names) > MOST:
@@ -135,7 +135,7 @@ _AGAINST: Final = (SHIYI.contraindicatedIn, SHIYI.cautionIn)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DishQuery:
     """Ingredients to use and to leave out, as concepts; unknown words are reported."""
 
     use: tuple[NamedNode, ...] = ()
@@ -157,7 +157,7 @@ class DishCard:
     recommended: bool
 
 
-def linked(
+def link_words(
     link: Callable[[str], Sequence[Mention]], words: str
 ) -> tuple[tuple[NamedNode, ...], tuple[str, ...]]:
     """Return the concepts of ``words``, separated by commas, and the unknown words."""
@@ -172,7 +172,7 @@ def linked(
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class DishView:
     """A dish of the base with what is in it and when it is eaten."""
 
     dish: NamedNode
@@ -180,12 +180,12 @@ class Course:
     seasons: frozenset[NamedNode]
 
 
-def menu(reader: Reader) -> tuple[Course, ...]:
+def list_dishes(reader: Reader) -> tuple[DishView, ...]:
     """List every dish of the base."""
     found = reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED)
     dishes = {quad.subject for quad in found if isinstance(quad.subject, NamedNode)}
     return tuple(
-        Course(
+        DishView(
             dish,
             _objects(reader, dish, SHIYI.hasIngredient),
             _objects(reader, dish, SHIYI.suitableSeason),
@@ -194,13 +194,13 @@ def menu(reader: Reader) -> tuple[Course, ...]:
     )
 
 
-def fitting(
-    reader: Reader, wish: Wish, courses: Iterable[Course], most: int = SHOWN
+def match_dishes(
+    reader: Reader, wish: DishQuery, courses: Iterable[DishView], most: int = SHOWN
 ) -> tuple[list[DishCard], int]:
     """Return the matching dishes, those with most of the ingredients first, and their number."""
     use, avoid = set(wish.use), set(wish.avoid)
     if wish.constitution:
-        avoid |= _refused(reader, wish.constitution)
+        avoid |= _unsuitable_things(reader, wish.constitution)
     suited = _objects(reader, wish.constitution, SHIYI.suitableFood)
     fit = [
         each
@@ -213,7 +213,7 @@ def fitting(
         )
     ]
 
-    def rank(each: Course) -> tuple[int, bool, str]:
+    def rank(each: DishView) -> tuple[int, bool, str]:
         return -len(each.parts & use), each.dish not in suited, reader.thing(each.dish).label
 
     cards = [
@@ -227,7 +227,7 @@ def _card(
     reader: Reader,
     dish: NamedNode,
     parts: frozenset[NamedNode],
-    wish: Wish,
+    wish: DishQuery,
     matched: int,
     recommended: bool,
 ) -> DishCard:
@@ -249,7 +249,7 @@ def _card(
     )
 
 
-def _refused(reader: Reader, constitution: NamedNode) -> frozenset[NamedNode]:
+def _unsuitable_things(reader: Reader, constitution: NamedNode) -> frozenset[NamedNode]:
     """Return what is recorded as unsuitable for this constitution, asserted or derived."""
     found = set(_objects(reader, constitution, SHIYI.unsuitableFood))
     quads = [
@@ -278,7 +278,7 @@ _STEPS: Final = frozenset("12345")
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ConstitutionSigns:
     """The signs of one constitution, the most specific first."""
 
     constitution: Thing
@@ -294,7 +294,7 @@ class Score:
     verdict: str
 
 
-def transformed(answers: list[int]) -> float:
+def transform_score(answers: list[int]) -> float:
     """Transform raw answers of 1 to 5: (sum - n) / (4 n) x 100.
 
     >>> transformed([1, 1]), transformed([5, 5]), transformed([3, 3])
@@ -303,7 +303,7 @@ def transformed(answers: list[int]) -> float:
     return (sum(answers) - len(answers)) / (len(answers) * 4) * 100
 
 
-def items(reader: Reader) -> tuple[Items, ...]:
+def items(reader: Reader) -> tuple[ConstitutionSigns, ...]:
     """Choose the signs of each biased constitution, the rarest among constitutions first."""
     signs: dict[NamedNode, list[Term]] = {}
     for quad in reader.store.match(None, RDF.type, SHIYI.Constitution, ACCEPTED):
@@ -314,11 +314,11 @@ def items(reader: Reader) -> tuple[Items, ...]:
     made = []
     for node, found in sorted(signs.items(), key=lambda each: each[0].value):
         chosen = sorted(found, key=lambda term: (shared.count(term), reader.thing(term).iri))
-        made.append(Items(reader.thing(node), tuple(map(reader.thing, chosen[:ITEMS]))))
+        made.append(ConstitutionSigns(reader.thing(node), tuple(map(reader.thing, chosen[:ITEMS]))))
     return tuple(each for each in made if each.signs)
 
 
-def scores(asked: tuple[Items, ...], form: Mapping[str, str]) -> tuple[Score, ...]:
+def scores(asked: tuple[ConstitutionSigns, ...], form: Mapping[str, str]) -> tuple[Score, ...]:
     """Score what was answered, highest first; a constitution with an unanswered sign has no score.
 
     Raises UsageError for an answer that is not 1 to 5.
@@ -329,7 +329,7 @@ def scores(asked: tuple[Items, ...], form: Mapping[str, str]) -> tuple[Score, ..
         if wrong := [each for each in given if each and each not in _STEPS]:
             raise UsageError(f"an answer is 1 to 5, not {wrong[0][:20]!r}")
         if all(given):
-            value = transformed([int(each) for each in given])
+            value = transform_score([int(each) for each in given])
             made.append(Score(group.constitution, value, _verdict(value)))
     return tuple(sorted(made, key=lambda each: -each.value))
 
@@ -351,7 +351,7 @@ def _verdict(value: float) -> str:
 _LIMIT = 400  # characters of a list of foods
 
 
-def exploring(site: Site, cache: PageCache) -> Blueprint:
+def explore_pages(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/compare``, ``/dishes``, ``/constitution`` and ``/statistics``."""
     routes = Blueprint("exploring", __name__)
 
@@ -359,9 +359,9 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
     def compare() -> str | BaseResponse:
         ids = request.args.get("ids", "")
         reader = cache.reader()
-        nodes = named(reader, ids)
+        nodes = parse_names(reader, ids)
         if added := request.args.get("add", "").strip():
-            found = site.complete(text_field("add", added, 200), chosen_language(), 1)
+            found = site.complete(text_field("add", added, 200), choose_language(), 1)
             names = [*ids.split(","), *(each.iri.removeprefix(ID) for each in found)]
             whole = ",".join(dict.fromkeys(name for name in names if name))
             return redirect("/compare?ids=" + quote(whole, safe=",-"), code=303)
@@ -387,8 +387,8 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
         asked = any(request.args.get(key, "").strip() for key in ("with", "constitution", "season"))
 
         def made() -> str:
-            courses = cache.value("menu", lambda: menu(reader)) if asked else ()
-            found, total = fitting(reader, wish, courses)
+            courses = cache.value("menu", lambda: list_dishes(reader)) if asked else ()
+            found, total = match_dishes(reader, wish, courses)
             return render_template(
                 "dishes.html",
                 found=found,
@@ -404,7 +404,7 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
     @routes.route("/constitution", methods=["GET", "POST"])  # signs are posted, never addressed
     def constitution() -> str:
         asked = items(cache.reader())
-        form = {key: value for key, value in asked_form().items() if key != "lang"}
+        form = {key: value for key, value in read_form().items() if key != "lang"}
         return render_template(
             "constitution.html",
             asked=asked,
@@ -430,11 +430,11 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-def spread(site: Site) -> Spread:
+def spread(site: Site) -> ClaimDistribution:
     """Return the stored distribution, else compute it."""
     base = site.base
     stored = load_spread(base) if base else None
-    return stored or Spread.of(site.store)
+    return stored or ClaimDistribution.of(site.store)
 
 
 def _choices(reader: Reader, kind: NamedNode) -> dict[str, Thing]:
@@ -443,7 +443,7 @@ def _choices(reader: Reader, kind: NamedNode) -> dict[str, Thing]:
     return {thing.iri.rpartition("/")[2]: thing for thing in things}
 
 
-def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> Wish:
+def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> DishQuery:
     chosen: dict[str, NamedNode | None] = {}
     for name, known in choices.items():
         value = request.args.get(name, "")
@@ -454,9 +454,9 @@ def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> Wish:
     for name in ("with", "without"):
         words = request.args.get(name, "")
         read[name] = (
-            linked(site.link, text_field(name, words, _LIMIT)) if words.strip() else ((), ())
+            link_words(site.link, text_field(name, words, _LIMIT)) if words.strip() else ((), ())
         )
-    return Wish(
+    return DishQuery(
         read["with"][0],
         read["without"][0],
         chosen["constitution"],
@@ -470,7 +470,7 @@ _MOST_CHARS: Final = 2500  # of the list of things
 _SIGNS: Final = dict(zip(SEVERITIES, ("✕", "!!", "!", "?", "·", "–"), strict=True))
 
 
-def checking(site: Site, cache: PageCache) -> Blueprint:
+def check_pages(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/check``: the things travel in the body of a form, never in an address."""
     routes = Blueprint("checking", __name__)
 
@@ -478,11 +478,11 @@ def checking(site: Site, cache: PageCache) -> Blueprint:
     def check() -> Response:
         things = read_things() if request.method == "POST" else []
         fault = ""
-        found = Cabinet()
+        found = CombinationReport()
         if things and site.check is not None:
             person = parse_request(Profile, profile_values(request.form), site, strict=False)
             try:
-                found = site.check(things, person.to_value(), chosen_language())
+                found = site.check(things, person.to_value(), choose_language())
             except UsageError as wrong:  # too few or too many: shown beside the form
                 fault = str(wrong)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import shiyi
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.sparql.protocol import examples
 
 _HOME: Final = Path(shiyi.__file__).parent
@@ -16,7 +16,7 @@ _PYTHON: Final = "reference/python"
 _LONG: Final = 90  # characters of a signature that are shown
 
 
-def made_page(name: str) -> Callable[[], str] | None:
+def find_page(name: str) -> Callable[[], str] | None:
     """Return what writes a page of that name, or None for a page that is a file."""
     return _pages().get(name)
 
@@ -29,7 +29,7 @@ def _pages() -> Mapping[str, Callable[[], str]]:
 
 def queries() -> str:
     """Write every named query with its question."""
-    words, language = catalogue(), chosen_language()
+    words, language = catalogue(), choose_language()
     lines = [f"# {words('docs.queries')}", "", words("docs.queries_lead"), ""]
     group = ""
     for each in examples():

@@ -14,12 +14,12 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.model.rdf import NamedNode, Triple, parse_turtle, serialize
 from shiyi.ontology.terms import PREFIXES
-from shiyi.publishing.editions import BEGUN, RECORD, editions_in
+from shiyi.publishing.editions import BEGUN, RECORD, list_editions
 from shiyi.publishing.files import SUMS
 from shiyi.publishing.metadata import TITLE
 from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY
 from shiyi.server.http.headers import public_root
-from shiyi.server.http.messages import HTML, RDF_TYPES, json_response, preferred
+from shiyi.server.http.messages import HTML, RDF_TYPES, json_response, prefer
 from shiyi.server.site.site import Site
 
 PREFIX: Final = "release-"  # of the names of releases under ``/id/``
@@ -90,14 +90,14 @@ def folder_of(site: Site) -> Path:
     return Path(named) if named else site.settings.kb / "releases"
 
 
-def releases_of(site: Site) -> list[Release]:
+def list_releases(site: Site) -> list[Release]:
     """List the whole releases, the newest version first."""
-    return [Release(each, _record(each / RECORD)) for each in editions_in(folder_of(site))]
+    return [Release(each, _record(each / RECORD)) for each in list_editions(folder_of(site))]
 
 
 def find(site: Site, version: str) -> Release:
     """Return one release; 404 where there is none of that version."""
-    found = next((each for each in releases_of(site) if each.version == version), None)
+    found = next((each for each in list_releases(site) if each.version == version), None)
     if found is None:
         raise NotFound(f"there is no release {version[:40]}; /releases/ lists all")
     return found
@@ -109,8 +109,8 @@ def releases(site: Site) -> Blueprint:
 
     @routes.get("/releases/")
     def listed() -> BaseResponse:
-        found = releases_of(site)
-        if preferred([HTML, _JSON]) == _JSON:
+        found = list_releases(site)
+        if prefer([HTML, _JSON]) == _JSON:
             return _vary(json_response({"releases": [_shown(each) for each in found]}))
         begun = not found and any(folder_of(site).glob(f"{BEGUN}*"))
         page = render_template(
@@ -122,7 +122,7 @@ def releases(site: Site) -> Blueprint:
     @routes.get("/releases/latest/")
     @routes.get("/releases/latest/<path:name>")
     def latest(name: str = "") -> BaseResponse:
-        found = releases_of(site)
+        found = list_releases(site)
         if not found:
             raise NotFound("nothing was released yet; `shiyi release VERSION` does it")
         return redirect(f"/releases/{found[0].version}/{name}", code=302)
@@ -140,13 +140,13 @@ def releases(site: Site) -> Blueprint:
 
 def _one(site: Site, version: str) -> BaseResponse:
     found = find(site, version)
-    kind = preferred([HTML, _JSON, *RDF_TYPES])
+    kind = prefer([HTML, _JSON, *RDF_TYPES])
     if kind == HTML:
         response = Response(render_template("release.html", release=found))
     elif kind == _JSON:
         response = json_response(_shown(found) | {"files": found.record["files"]})
     else:
-        response = described(found, RDF_TYPES[kind])
+        response = describe_release(found, RDF_TYPES[kind])
     _signposts(response, found)
     return _vary(response)
 
@@ -179,7 +179,7 @@ def _file(site: Site, version: str, name: str) -> BaseResponse:
     return response
 
 
-def described(release: Release, extension: str) -> Response:
+def describe_release(release: Release, extension: str) -> Response:
     """Answer with the VoID and DCAT description of a release."""
     quads = _description(release.folder / "void.ttl")
     triples = [Triple(each.subject, each.predicate, each.object) for each in quads]

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, abort, redirect, render_template, request
 from werkzeug.exceptions import NotFound, UnavailableForLegalReasons
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.answering.retrieval.casebook import counted
+from shiyi.answering.retrieval.casebook import count_cases
 from shiyi.errors import FormatError
 from shiyi.model.iris import GRAPH, ID, VOCAB, graph
 from shiyi.model.rdf import (
@@ -30,19 +30,19 @@ from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.terms import DCTERMS, OWL, PREFIXES, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.publishing.dumps import json_ld
 from shiyi.publishing.vocabulary import subject_of, vocabulary_quads
-from shiyi.reasoning.confidence.reviews import reviews_of
+from shiyi.reasoning.confidence.reviews import list_reviews
 from shiyi.server.http.messages import (
     HTML,
     PROFILE_IRIS,
     RDF_TYPES,
     graph_profile,
     graph_type,
-    preferred,
-    profile_of,
+    prefer,
+    read_profile_parameter,
 )
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
-from shiyi.server.pages.releases import PREFIX, Release, described, find
+from shiyi.server.i18n import catalogue, choose_language
+from shiyi.server.pages.releases import PREFIX, Release, describe_release, find
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import is_hidden
 from shiyi.server.views.concept import (
@@ -84,7 +84,7 @@ def tombstone(site: Site, node: NamedNode) -> Response:
     extension = path.rpartition(".")[2] if path.startswith("/data/") else ""
     if extension not in RDF_TYPES.values():
         offered = list(RDF_TYPES) if path.startswith("/data/") else [HTML, *RDF_TYPES]
-        kind = HTML if path.startswith("/page/") else preferred(offered)
+        kind = HTML if path.startswith("/page/") else prefer(offered)
         extension = RDF_TYPES.get(kind, "")
     if not extension:
         response = Response(_page(site, node), 410)
@@ -105,12 +105,12 @@ def _description(store: QuadStore, node: NamedNode) -> Iterator[Quad]:
 
 def _page(site: Site, node: NamedNode) -> str:
     words, store = catalogue(), site.store
-    reader = Reader(store, chosen_language())
+    reader = Reader(store, choose_language())
     retracted = any(store.match(node, SHIYI.status, SHIYI.retracted))
     reasons = [words("tombstone.retracted" if retracted else "tombstone.deprecated")]
     for predicate in _REASONS:
         comments = [q.object for q in store.match(node, predicate) if isinstance(q.object, Literal)]
-        reasons += [t.value for t in comments if t.language in (None, chosen_language())]
+        reasons += [t.value for t in comments if t.language in (None, choose_language())]
     label = reader.thing(node).label
     return render_template(
         "tombstone.html",
@@ -149,7 +149,7 @@ def resources(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/vocab")
     def vocab() -> BaseResponse:
-        kind = preferred([HTML, *RDF_TYPES])
+        kind = prefer([HTML, *RDF_TYPES])
         if kind != HTML:
             return vocabulary(RDF_TYPES[kind])
         response = cache.response(lambda: _vocabulary_page(site, cache))
@@ -173,7 +173,7 @@ def resources(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-def known(site: Site, name: str) -> NamedNode:
+def find_resource(site: Site, name: str) -> NamedNode:
     """Return the resource of that name; raise 404 if it is unknown, 410 if it was retracted.
 
     What was merged into another resource leads there by 301, what was split to its parts by 300.
@@ -203,7 +203,7 @@ def known(site: Site, name: str) -> NamedNode:
     if len(heirs) > 1:  # it was split
         abort(_choices(site, name, heirs))
     if heirs:
-        moved = redirect(moved_to(name, heirs[0][len(ID) :]), code=301)
+        moved = redirect(redirect_address(name, heirs[0][len(ID) :]), code=301)
         moved.headers["Cache-Control"] = "no-cache"  # a merge may be undone
         abort(moved)
     if is_gone(site.store, node):
@@ -211,21 +211,21 @@ def known(site: Site, name: str) -> NamedNode:
     return node
 
 
-def released(site: Site, name: str) -> Release | None:
+def find_release(site: Site, name: str) -> Release | None:
     """Return the release of that name; None for another name, 404 for an unknown release."""
     return find(site, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
 
 
 def _choices(site: Site, name: str, heirs: list[str]) -> BaseResponse:
     """Answer 300 with the successors of a concept that was split."""
-    reader = Reader(site.store, chosen_language())
-    things = [(reader.premise(NamedNode(e)), moved_to(name, e[len(ID) :])) for e in heirs]
+    reader = Reader(site.store, choose_language())
+    things = [(reader.premise(NamedNode(e)), redirect_address(name, e[len(ID) :])) for e in heirs]
     response = Response(render_template("choices.html", things=things), 300)
     response.headers["Link"] = ", ".join(f'<{path}>; rel="alternate"' for _, path in things)
     return response
 
 
-def moved_to(name: str, other: str) -> str:
+def redirect_address(name: str, other: str) -> str:
     """Return the address of the same form of another resource."""
     kind, _, ending = request.path.lstrip("/").partition("/")
     return f"/{kind}/{quote(other, safe='/:~')}{ending.removeprefix(name)}"
@@ -234,7 +234,7 @@ def moved_to(name: str, other: str) -> str:
 def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
     """Answer with RDF, validators and links to the other forms."""
     profile = _profile(extension)
-    return _rdf(_written(quads, extension, profile).encode(), extension, node, profile)
+    return _rdf(_write_quads(quads, extension, profile).encode(), extension, node, profile)
 
 
 def _profile(extension: str) -> str:
@@ -242,32 +242,32 @@ def _profile(extension: str) -> str:
 
 
 def _see_other(site: Site, name: str) -> BaseResponse:
-    kind = preferred([HTML, *RDF_TYPES])
-    if release := released(site, name):
+    kind = prefer([HTML, *RDF_TYPES])
+    if release := find_release(site, name):
         return _vary(redirect(f"/releases/{release.version}/", code=303))
-    node = known(site, name)
+    node = find_resource(site, name)
     target = href(node.value)
     if kind != HTML:
         target = f"/data/{target.removeprefix('/page/')}.{RDF_TYPES[kind]}"
         if "profile" in request.args:
-            target += f"?profile={profile_of(request.args)}"
+            target += f"?profile={read_profile_parameter(request.args)}"
     response = redirect(target, code=303)
     response.headers["Vary"] = "Accept"
-    _linked(response, target, node)
+    _add_links(response, target, node)
     return response
 
 
 def _person(site: Site, cache: PageCache, name: str) -> BaseResponse:
-    if release := released(site, name):
+    if release := find_release(site, name):
         return redirect(f"/releases/{release.version}/", code=303)
     # a cached page needs no look whether the resource exists: its version is in the key
     if "words" in request.args:  # which corpora are installed is no part of the version
-        response = Response(_resource_page(site, cache, known(site, name)))
+        response = Response(_resource_page(site, cache, find_resource(site, name)))
         response.headers["Cache-Control"] = "no-store"
     else:
-        response = cache.response(lambda: _resource_page(site, cache, known(site, name)))
+        response = cache.response(lambda: _resource_page(site, cache, find_resource(site, name)))
     node = NamedNode(ID + name)
-    _linked(response, href(node.value), node)
+    _add_links(response, href(node.value), node)
     return response
 
 
@@ -276,12 +276,12 @@ def _data(site: Site, cache: PageCache, name: str) -> BaseResponse:
     stem, dot, extension = name.rpartition(".")
     named = bool(dot) and extension in _TYPES
     if not named:
-        extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
-    if release := released(site, stem):
-        return described(release, extension)
-    node = known(site, stem)
+        extension, stem = RDF_TYPES[prefer(list(RDF_TYPES))], name
+    if release := find_release(site, stem):
+        return describe_release(release, extension)
+    node = find_resource(site, stem)
     profile = _profile(extension)
-    made = partial(_made, site, node, extension, profile)
+    made = partial(_make_document, site, node, extension, profile)
     # cached by its address, which says the profile or leaves it at the usual one
     usual = named and profile == (request.args.get("profile") or "rdf11")
     response = _rdf((cache.page(made) if usual else made()).encode(), extension, node, profile)
@@ -290,12 +290,12 @@ def _data(site: Site, cache: PageCache, name: str) -> BaseResponse:
     return response
 
 
-def _made(site: Site, node: NamedNode, extension: str, profile: str) -> str:
-    return _written(description(site.store, node), extension, profile)
+def _make_document(site: Site, node: NamedNode, extension: str, profile: str) -> str:
+    return _write_quads(description(site.store, node), extension, profile)
 
 
-def _written(quads: Iterable[Quad], extension: str, profile: str) -> str:
-    fitted = list(dict.fromkeys(for_format(quads, extension, profile)))
+def _write_quads(quads: Iterable[Quad], extension: str, profile: str) -> str:
+    fitted = list(dict.fromkeys(adapt_quads(quads, extension, profile)))
     fitted.sort(key=lambda quad: (str(quad.graph_name), str(quad.subject), str(quad.predicate)))
     if extension == "jsonld":
         return json.dumps(json_ld(fitted), ensure_ascii=False, indent=1)
@@ -314,7 +314,7 @@ def _mark_cut(response: BaseResponse, node: NamedNode) -> None:
 
 def _rdf(body: bytes, extension: str, node: NamedNode, profile: str) -> BaseResponse:
     response = Response(body, content_type=graph_type(_TYPES[extension], profile))
-    _linked(response, href(node.value), node)
+    _add_links(response, href(node.value), node)
     response.headers.add("Link", f'<{PROFILE_IRIS[profile]}>; rel="profile"')
     response.vary.update(("Accept", "Accept-Profile"))
     response.add_etag()
@@ -326,7 +326,7 @@ def _vary(response: BaseResponse) -> BaseResponse:
     return response
 
 
-def _linked(response: BaseResponse, page: str, node: NamedNode) -> None:
+def _add_links(response: BaseResponse, page: str, node: NamedNode) -> None:
     """Point to the page, to each data form, and to the canonical name (signposting.org)."""
     stem = href(node.value).removeprefix("/page/")
     links = [
@@ -373,9 +373,9 @@ def _vocabulary_page(site: Site, cache: PageCache) -> str:
     return render_template("vocab.html", terms=terms, reader=reader, v=read)
 
 
-def _related(site: Site, reader: Reader, concept: ConceptView) -> list[Thing]:
+def _related_concepts(site: Site, reader: Reader, concept: ConceptView) -> list[Thing]:
     """Return the concepts that a definition names, and those of the same name."""
-    same = site.complete(concept.name.label, chosen_language(), _FEW)
+    same = site.complete(concept.name.label, choose_language(), _FEW)
     found = [each.iri for each in same if each.label == concept.name.label]
     found += [each.iri or "" for each in site.link(concept.definition)]
     shown = {concept.iri, "", *(each.other.iri for each in concept.statements)}
@@ -387,7 +387,7 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
     home = reader.home_of_claim(node)
     if home is not None:
         claim = reader.claim(node, home)
-        reviews = reviews_of(site.store, claim.iri)
+        reviews = list_reviews(site.store, claim.iri)
         return render_template(
             "claim.html",
             claim=claim,
@@ -397,7 +397,7 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
         )
     if is_concept(reader, node):
         whole = site.base.store if site.base else site.store  # counts may leave, cases may not
-        cases = counted(whole, node.value)
+        cases = count_cases(whole, node.value)
         concept = concept_view(reader, node)
         seen = overview(reader, concept.statements)
         return render_template(
@@ -406,7 +406,7 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
             seen=seen,
             cases=cases,
             heading=partial(heading, reader),
-            related=_related(site, reader, concept) if concept.claims <= _FEW else [],
+            related=_related_concepts(site, reader, concept) if concept.claims <= _FEW else [],
         )
     if is_source(reader, node):
         cited = list(site.store.match(None, None, node, DefaultGraph()))
@@ -429,7 +429,7 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
             evidence=view,
             claims=claims,
             in_passage=Passages(reader.store),
-            opened=_opened(site, view) if "words" in request.args else None,
+            opened=_open_pointer(site, view) if "words" in request.args else None,
         )
     quads = [quad for quad in description(site.store, node) if quad.subject == node]
     rows = [(reader.thing(quad.predicate), reader.thing(quad.object)) for quad in quads]
@@ -448,7 +448,7 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
 _ONE_AT_A_TIME: Final = threading.Lock()
 
 
-def _opened(site: Site, view: EvidenceView) -> tuple[str, str, str] | None:
+def _open_pointer(site: Site, view: EvidenceView) -> tuple[str, str, str] | None:
     """Return the words of an old book that evidence points to, where its corpus is installed."""
     if site.base is None or view.source.tier != "classic":
         return None
@@ -470,7 +470,7 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
 
     Names, codes and notes are all there, statements about other things up to ``INCOMING``.
     """
-    own = list(_bounded(_counted(list(store.match(node, None, None, None)))))
+    own = list(_bound_quads(_accepted_quads(list(store.match(node, None, None, None)))))
     quads = dict.fromkeys(own)
     pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
     about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
@@ -492,13 +492,13 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
     return list(quads)
 
 
-def _counted(own: list[Quad]) -> list[Quad]:
+def _accepted_quads(own: list[Quad]) -> list[Quad]:
     """Leave out what waits for review beside what is accepted."""
     accepted = any(q.predicate == SHIYI.status and q.graph_name == DefaultGraph() for q in own)
     return [q for q in own if q.graph_name != _CANDIDATES] if accepted else own
 
 
-def _bounded(own: Iterable[Quad]) -> Iterator[Quad]:
+def _bound_quads(own: Iterable[Quad]) -> Iterator[Quad]:
     linked = 0
     for quad in own:
         if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID):
@@ -560,7 +560,7 @@ def _labels_of(store: QuadStore, term: NamedNode) -> list[Quad]:
     return []
 
 
-def flattened(quads: Iterable[Quad]) -> Iterator[Quad]:
+def flatten_quads(quads: Iterable[Quad]) -> Iterator[Quad]:
     """Yield the quads as one graph; what only a named graph asserts stays a claim."""
     for quad in quads:
         if quad.graph_name == DefaultGraph() or not _asserted_elsewhere(quad):
@@ -577,7 +577,7 @@ def _asserted_elsewhere(quad: Quad) -> bool:
     )
 
 
-def for_format(quads: Iterable[Quad], extension: str, profile: str = "") -> Iterator[Quad]:
+def adapt_quads(quads: Iterable[Quad], extension: str, profile: str = "") -> Iterator[Quad]:
     """Yield quads for a format: without named graphs or triple terms where it has none."""
-    flat = flattened(quads) if extension in _TRIPLE_FORMATS else iter(quads)
+    flat = flatten_quads(quads) if extension in _TRIPLE_FORMATS else iter(quads)
     return to_rdf11(flat) if extension in {"rdf", "jsonld"} or profile == "rdf11" else flat

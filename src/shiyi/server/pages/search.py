@@ -10,7 +10,7 @@ from flask import Blueprint, Response, render_template, request, url_for
 from shiyi.model.rdf import NamedNode
 from shiyi.server.http.messages import text_field, to_json
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import Catalogue, catalogue, chosen_language
+from shiyi.server.i18n import Catalogue, catalogue, choose_language
 from shiyi.server.pages.documentation import search_pages
 from shiyi.server.site.site import Site, Suggestion
 from shiyi.server.sparql.protocol import examples
@@ -37,15 +37,15 @@ class Hit:
     detail: str = ""
 
 
-def searching(site: Site, cache: PageCache) -> Blueprint:
+def search_routes(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/concept-search`` and ``/api/search``."""
     routes = Blueprint("searching", __name__)
 
     def found() -> tuple[str, tuple[Suggestion, ...], dict[str, list[Hit]]]:
         words = request.args.get("q", "")
         words = text_field("q", words, _MOST).strip() if words.strip() else ""
-        concepts = tuple(site.complete(words, chosen_language(), _CONCEPTS)) if words else ()
-        groups = _others(cache.reader(), words, concepts) if words else {}
+        concepts = tuple(site.complete(words, choose_language(), _CONCEPTS)) if words else ()
+        groups = _search(cache.reader(), words, concepts) if words else {}
         return words, concepts, groups
 
     @routes.get("/concept-search")
@@ -60,7 +60,7 @@ def searching(site: Site, cache: PageCache) -> Blueprint:
     def search_json() -> Response:
         def made() -> str:
             words, concepts, others = found()
-            shown = [Hit(href(each.iri), each.label, _other(each)) for each in concepts[:_CLAIMS]]
+            shown = [Hit(href(each.iri), each.label, _alias(each)) for each in concepts[:_CLAIMS]]
             groups = {"concepts": shown, **others}
             hits = {kind: [asdict(hit) for hit in found] for kind, found in groups.items() if found}
             return to_json({"q": words, "groups": hits})
@@ -70,11 +70,11 @@ def searching(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-def _other(each: Suggestion) -> str:
+def _alias(each: Suggestion) -> str:
     return each.label_en if each.label == each.label_zh else each.label_zh
 
 
-def _others(reader: Reader, words: str, concepts: Iterable[Suggestion]) -> dict[str, list[Hit]]:
+def _search(reader: Reader, words: str, concepts: Iterable[Suggestion]) -> dict[str, list[Hit]]:
     first = next((each for each in concepts if not each.approximate), None)
     return {
         "claims": _claims(reader, NamedNode(first.iri)) if first else [],
@@ -112,7 +112,7 @@ def _pages(words: str, texts: Catalogue) -> Iterator[Hit]:
 
 
 def _queries(words: str) -> Iterator[Hit]:
-    language, wanted = chosen_language(), words.casefold()
+    language, wanted = choose_language(), words.casefold()
     for each in examples():
         question = each.question_zh if language == "zh" else each.question_en
         if wanted in question.casefold() or wanted in each.name:

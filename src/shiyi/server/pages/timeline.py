@@ -18,8 +18,8 @@ from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.server.http.messages import to_json
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import LANGUAGES, chosen_language
-from shiyi.server.pages.resources import known
+from shiyi.server.i18n import LANGUAGES, choose_language
+from shiyi.server.pages.resources import find_resource
 from shiyi.server.site.site import Site
 from shiyi.server.views.concept import is_concept
 from shiyi.server.views.reader import Reader, Thing
@@ -67,7 +67,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
     def page(name: str) -> Response:
         stem, dot, kind = name.rpartition(".")
         name, kind = (stem, kind) if dot and kind in _TYPES else (name, "")
-        if place := _named(site, name, kind):
+        if place := _thing_address(site, name, kind):
             return redirect(place, code=303)
 
         def made() -> str:
@@ -77,7 +77,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
             theme = request.args.get("theme", THEMES[0])
             if theme not in THEMES:
                 raise FormatError("theme", theme, THEMES)
-            shown = lanes(seen)
+            shown = choose_lanes(seen)
             return render_template(
                 "timeline_picture.html" if kind else "timeline.html",
                 seen=seen,
@@ -86,7 +86,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
                 left_out=sum(len(values) for _, values in seen.properties) - len(shown),
                 theme=theme,
                 ticks=_SCALE[1:-1],
-                query=urlencode({"lang": chosen_language(), **seen.chosen}),
+                query=urlencode({"lang": choose_language(), **seen.chosen}),
                 named=_label,
             )
 
@@ -107,7 +107,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
     return routes
 
 
-def _named(site: Site, name: str, kind: str) -> str:
+def _thing_address(site: Site, name: str, kind: str) -> str:
     """Return the address of the thing that a name or alias stands for; empty where it is none."""
     if any(site.store.match(_node(name))):
         return ""
@@ -122,7 +122,7 @@ def _node(name: str) -> NamedNode:
 
 def _timeline(site: Site, reader: Reader, name: str) -> Timeline:
     """Return the timeline of a thing as the query string filters it; raise 404 for an unknown."""
-    node = known(site, name)
+    node = find_resource(site, name)
     if not is_concept(reader, node):
         raise NotFound(f"{node.value} is no concept; a timeline is of a food, a herb or a dish")
     chosen = {facet: request.args.get(facet, "") for facet in FACETS}
@@ -132,10 +132,10 @@ def _timeline(site: Site, reader: Reader, name: str) -> Timeline:
 def _label(kind: str, name: str) -> str:
     """Return a dynasty, a school or a genre in the reader's language."""
     label = labels().get((kind, name))
-    return getattr(label, chosen_language(), name)
+    return getattr(label, choose_language(), name)
 
 
-def lanes(seen: Timeline, most: int = _MOST_LANES) -> list[Lane]:
+def choose_lanes(seen: Timeline, most: int = _MOST_LANES) -> list[Lane]:
     """Return the lanes of the picture: of many values those that most works state."""
     ranked = sorted(
         (
@@ -162,11 +162,11 @@ def _mark(witness: Witness) -> Mark | None:
     if work.end is None:  # an old book without a date has no place; what is of today is last
         return Mark(1.0, 1.0, witness) if work.is_modern else None
     return Mark(
-        place_of(work.end if work.start is None else work.start), place_of(work.end), witness
+        position(work.end if work.start is None else work.start), position(work.end), witness
     )
 
 
-def place_of(year: int) -> float:
+def position(year: int) -> float:
     """Return where a year lies on the axis, from 0 to 1.
 
     >>> place_of(1368), place_of(-9999), place_of(2500)

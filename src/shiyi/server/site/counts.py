@@ -19,17 +19,17 @@ from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
 from shiyi.publishing.void import Counts as Described
 from shiyi.reasoning.derivation import derivation
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.base.writer import applied_through
-from shiyi.sparql.store.files import replace_file, sealed, unsealed
+from shiyi.sparql.base.writer import last_applied
+from shiyi.sparql.store.files import add_checksum, replace_file, verify_checksum
 from shiyi.sparql.store.port import QuadStore
-from shiyi.sparql.store.visibility import withheld
+from shiyi.sparql.store.visibility import find_restricted
 
 _ACCEPTED = DefaultGraph()
 _STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ClaimDistribution:
     """Counts of claims by confidence and property, and of evidence by tier and kind."""
 
     confidence: tuple[int, ...]
@@ -107,7 +107,7 @@ class Counts(Mapping[str, int]):
     def of(cls, base: KnowledgeBase, view: QuadStore, whole: bool) -> Self:
         """Count what ``view`` shows of a base; ``whole`` tells that it is all the base holds."""
         if not whole:
-            return cls(partial(counts_of, view))
+            return cls(partial(count_base, view))
         return cls(partial(_load, base))
 
     @override
@@ -123,10 +123,10 @@ class Counts(Mapping[str, int]):
         return len(self._counted.result())
 
 
-def keep(base: KnowledgeBase) -> None:
+def store_counts(base: KnowledgeBase) -> None:
     """Count what a base holds, for its pages and its VoID, so that no reader waits for it."""
     quads = _load(base)["quads"]
-    if withheld(base.store).nodes:  # those counts are of what all may see
+    if find_restricted(base.store).nodes:  # those counts are of what all may see
         return
 
     def rows(query: str) -> Iterator[Mapping[str, str]]:
@@ -137,7 +137,7 @@ def keep(base: KnowledgeBase) -> None:
     # telling equal ones apart takes memory for each; without, the description lacks three figures
     described = Described.of_endpoint(rows, distinct=quads <= _TOLD_APART)
     _write(base, VOID_FILE, described.to_json())
-    _write(base, SPREAD_FILE, Spread.of(base.store).to_json())
+    _write(base, SPREAD_FILE, ClaimDistribution.of(base.store).to_json())
 
 
 def load_description(base: KnowledgeBase) -> Described | None:
@@ -148,11 +148,11 @@ def load_description(base: KnowledgeBase) -> Described | None:
     return None
 
 
-def load_spread(base: KnowledgeBase) -> Spread | None:
+def load_spread(base: KnowledgeBase) -> ClaimDistribution | None:
     """Return the stored distribution of the accepted view, if nothing changed since."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         if (values := _read(base, SPREAD_FILE)) is not None:
-            return Spread.of_json(values)
+            return ClaimDistribution.of_json(values)
     return None
 
 
@@ -160,7 +160,7 @@ def _load(base: KnowledgeBase) -> Mapping[str, int]:
     """Return the counts of an earlier opening of the same moment, else count and keep them."""
     if (values := _read(base, FILE)) is not None:
         return {str(name): int(count) for name, count in values.items()}
-    counts = _queried(base.store)
+    counts = _count_by_queries(base.store)
     _write(base, FILE, counts)
     return counts
 
@@ -168,23 +168,23 @@ def _load(base: KnowledgeBase) -> Mapping[str, int]:
 def _read(base: KnowledgeBase, name: str) -> dict[str, Any] | None:
     path = base.folder / "index" / name
     with suppress(OSError, ValueError, KeyError, TypeError, KnowledgeBaseError):
-        values = json.loads(unsealed(path.read_bytes(), path))
+        values = json.loads(verify_checksum(path.read_bytes(), path))
         if values["moment"] == _moment(base) and isinstance(values["counts"], dict):
             return values["counts"]
     return None
 
 
 def _write(base: KnowledgeBase, name: str, counts: Mapping[str, object]) -> None:
-    values = sealed(json.dumps({"moment": _moment(base), "counts": counts}) + "\n").encode()
+    values = add_checksum(json.dumps({"moment": _moment(base), "counts": counts}) + "\n").encode()
     with suppress(OSError):  # a folder one may only read, or a full disk
         replace_file(base.folder / "index" / name, values)
 
 
 def _moment(base: KnowledgeBase) -> str:
-    return f"{base.release} {applied_through(base.store)} {derivation(base.store)}"
+    return f"{base.release} {last_applied(base.store)} {derivation(base.store)}"
 
 
-def _queried(store: QuadStore) -> dict[str, int]:
+def _count_by_queries(store: QuadStore) -> dict[str, int]:
     kinds = {row["kind"]: int(text(row["n"])) for row in store.select(_KINDS)}
     [concepts] = store.select(_CONCEPTS)
     return _counts(
@@ -192,7 +192,7 @@ def _queried(store: QuadStore) -> dict[str, int]:
     )
 
 
-def counts_of(store: QuadStore) -> dict[str, int]:
+def count_base(store: QuadStore) -> dict[str, int]:
     """Count quads, claims, evidence, sources, concepts, and concepts by class."""
 
     def concepts() -> int:

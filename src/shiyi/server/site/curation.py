@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from shiyi.curation.accounts import Audit, People
+from shiyi.curation.accounts import AccountStore, Audit
 from shiyi.curation.changes import Changes
-from shiyi.curation.editing.validation import Checker
+from shiyi.curation.editing.validation import EditChecker
 from shiyi.curation.queue import Citations
 from shiyi.errors import KnowledgeBaseError
 from shiyi.settings import CurationSettings, Settings
@@ -23,13 +23,13 @@ OIDC_SECRET: Final = "SHIYI_CURATION_OIDC_SECRET"  # noqa: S105 - the name of a 
 class Curation:
     """What the desks work with; ``changes`` is None where the base is open for reading."""
 
-    people: People
+    people: AccountStore
     audit: Audit
     secret: bytes = field(repr=False)  # signs the session cookies of this base
     changes: Changes | None = None
     settings: CurationSettings = field(default_factory=CurationSettings)
     oidc_secret: str = field(default="", repr=False)
-    checker: Checker = field(default_factory=Checker)  # starts its process when first asked
+    checker: EditChecker = field(default_factory=EditChecker)  # starts its process when first asked
     citations: Citations | None = None
     base: KnowledgeBase | None = None  # where it takes changes
 
@@ -39,7 +39,7 @@ class Curation:
         changes = Changes(base.writer) if base.writes else None
         secret = session_key(base.path) if changes else secrets.token_bytes(32)
         return cls(
-            People(base.path),
+            AccountStore(base.path),
             Audit(base.path),
             secret,
             changes,

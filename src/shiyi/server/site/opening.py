@@ -12,29 +12,29 @@ from typing import Final
 
 from shiyi.answering.conversation import Conversation
 from shiyi.answering.generation.audit import Auditor
-from shiyi.answering.generation.text_to_sparql import Written, ask_in_sparql
-from shiyi.answering.knowledge.updates import touched
+from shiyi.answering.generation.text_to_sparql import QueryRun, ask_in_sparql
+from shiyi.answering.knowledge.updates import changes_in
 from shiyi.answering.pipeline import METHODS, AskRequest, ask, replay
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.sections.cabinet import check_things
 from shiyi.answering.sections.pivots import Pivots, find_pivots
-from shiyi.curation.accounts import People
+from shiyi.curation.accounts import AccountStore
 from shiyi.curation.changes import Change, Changes
 from shiyi.errors import ShiyiError
 from shiyi.linking.completion import ForgivingCompleter
 from shiyi.model.answer import Answer, Mention
 from shiyi.model.rdf import Quad, Triple
 from shiyi.ontology.terms import SKOS
-from shiyi.prompts.caching import Remembered
+from shiyi.prompts.caching import ReplyCache
 from shiyi.prompts.chat import ChatModel
-from shiyi.prompts.openai import model_from
-from shiyi.prompts.resilience import PATIENCE, Breaker
-from shiyi.reasoning.derivation import Rederived, matters, rederived, ways_of
+from shiyi.prompts.openai import open_model
+from shiyi.prompts.resilience import PATIENCE, CircuitBreaker
+from shiyi.reasoning.derivation import DerivedChange, compare, infer_all, matters
 from shiyi.server.site.counts import Counts
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.query_log import QueryLog
-from shiyi.server.site.search import Search, searcher, with_search
-from shiyi.server.site.site import Site, Suggestion, Writing
+from shiyi.server.site.search import Search, insert_results, searcher
+from shiyi.server.site.site import Site, Suggestion, WriteAccess
 from shiyi.server.site.tokens import Tokens
 from shiyi.server.site.visibility import AllowedStore
 from shiyi.settings import Settings
@@ -42,7 +42,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat, Spool, StreamedResult
 from shiyi.sparql.remote.pool import RemotePool
-from shiyi.sparql.sandbox.pool import QueryPool, pool_of
+from shiyi.sparql.sandbox.pool import QueryPool, open_pool
 from shiyi.sparql.sandbox.scheduling import busy
 from shiyi.sparql.updates.update import Updater
 
@@ -77,7 +77,7 @@ class Refresher:
     def hear(self, quads: Iterable[Quad]) -> None:
         """Refresh what some added and removed quads affect."""
         quads = list(quads)
-        claims, concepts = touched(quads)
+        claims, concepts = changes_in(quads)
         if claims or concepts:
             self._living.refresh(claims, concepts)
             self._follow(claims, concepts)
@@ -101,15 +101,13 @@ class Refresher:
                 # inference is slow, so others may write during it, except at the last try
                 with writer.turn() if attempt == _TRIES - 1 else nullcontext():
                     sequence, facts = writer.sequence, self._living.current.facts
-                    ways = ways_of(self._living.edges(), facts.broader, facts.schema)
+                    ways = infer_all(self._living.edges(), facts.broader, facts.schema)
                     with writer.turn():
                         if writer.sequence == sequence:
-                            return self._write(
-                                rederived(writer.store, self._living.derived(), ways)
-                            )
+                            return self._write(compare(writer.store, self._living.derived(), ways))
         return 0
 
-    def _write(self, found: Rederived) -> int:
+    def _write(self, found: DerivedChange) -> int:
         if found.added or found.removed:
             writer = self._changes.writer
             writer.write(
@@ -150,7 +148,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     It is open for writing where there is a token or an account, unless ``read_only``.
     """
     tokens = Tokens(path)
-    writers = tokens.all() or People(path).all()
+    writers = tokens.all() or AccountStore(path).all()
     base = KnowledgeBase.of(replace(settings, kb=path), write=bool(writers) and not read_only)
     open_to_all = settings.server.restricted
     view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
@@ -158,16 +156,16 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     counts = Counts.of(base, view, whole=not hidden)
     runtime = Runtime.open(base, settings, view if hidden else None, hidden)
     living = RuntimeHolder(runtime)
-    pool = pool_of(base, settings.query, open_to_all)
-    writing = writing_to(base, pool, settings, tokens)
-    named = model_from(settings.models, os.environ)
+    pool = open_pool(base, settings.query, open_to_all)
+    writing = open_write_access(base, pool, settings, tokens)
+    named = open_model(settings.models, os.environ)
     places = max(1, settings.server.threads // 2)  # the other threads never wait for a model
-    guarded = Breaker(named, settings.models.timeout, places, PATIENCE) if named else None
-    model = Remembered(guarded) if guarded else None
+    guarded = CircuitBreaker(named, settings.models.timeout, places, PATIENCE) if named else None
+    model = ReplyCache(guarded) if guarded else None
     curation = Curation.open(base, settings)
     log = QueryLog(path, slow=settings.server.slow) if settings.query.log else None
     if curation.changes:
-        refresher = _synchronized(base, settings, curation.changes, living, view, pool.expire)
+        refresher = _create_refresher(base, settings, curation.changes, living, view, pool.expire)
         if writing.updater:
             writing.updater.listener = refresher.hear
 
@@ -235,7 +233,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     )
 
 
-def _synchronized(
+def _create_refresher(
     base: KnowledgeBase,
     settings: Settings,
     changes: Changes,
@@ -287,7 +285,7 @@ class Research:
     model: ChatModel
     pool: QueryPool | RemotePool
 
-    def __call__(self, question: str, language: str | None) -> Written:
+    def __call__(self, question: str, language: str | None) -> QueryRun:
         """Return what was written, what ran, and its rows."""
         return ask_in_sparql(self.living.current, question, self.model, self._run, language)
 
@@ -295,18 +293,18 @@ class Research:
         return self.pool.query(FreeQuery(query, ResultFormat.of("json"), seconds)).body
 
 
-def writing_to(
+def open_write_access(
     base: KnowledgeBase, pool: QueryPool | RemotePool, settings: Settings, tokens: Tokens
-) -> Writing:
+) -> WriteAccess:
     """Return what writes over HTTP to a base that is open for it; its changes are seen at once."""
     if isinstance(pool, RemotePool):
-        return Writing(tokens, remote=True)
+        return WriteAccess(tokens, remote=True)
     if not base.writes:
-        return Writing(tokens)
+        return WriteAccess(tokens)
     places = max(1, settings.server.threads // 2)  # the other threads never wait for an update
     updater = Updater(base, settings.query, pool.expire, places)
     pool.seen.shortcut = updater.snapshot
-    return Writing(tokens, updater)
+    return WriteAccess(tokens, updater)
 
 
 class PooledQueries:
@@ -330,7 +328,7 @@ class PooledQueries:
         """Return the result in a spool, in memory or on disk."""
         with self._place():
             if self._search:
-                text = with_search(query.text, self._search)
+                text = insert_results(query.text, self._search)
                 query = query if text is query.text else replace(query, text=text)
             return self._pool.stream(query)
 

@@ -156,22 +156,22 @@ def shape(text: str) -> str:
     head = match[0] if (match := _HEAD.match(text)) else ""
     shaped, prefixes = _shape_of_head(head)
     body = text[len(head) :]
-    more = _trusted(body) if _PREFIX.search(body) else frozenset[str]()
-    return " ".join(f"{shaped} {_blanked(body, prefixes | more)}".split())[:_LONGEST]
+    more = _trusted_terms(body) if _PREFIX.search(body) else frozenset[str]()
+    return " ".join(f"{shaped} {_blank_literals(body, prefixes | more)}".split())[:_LONGEST]
 
 
 @lru_cache(maxsize=1024)
 def _shape_of_head(head: str) -> tuple[str, frozenset[str]]:
     """Return the shape of the prefixes before a query, which a client sends again and again."""
-    trusted = _trusted(head)
-    return _blanked(head, trusted), trusted
+    trusted = _trusted_terms(head)
+    return _blank_literals(head, trusted), trusted
 
 
-def _trusted(text: str) -> frozenset[str]:
+def _trusted_terms(text: str) -> frozenset[str]:
     return frozenset(f"{name}:" for name, iri in _PREFIX.findall(text) if iri.startswith(_OURS))
 
 
-def _blanked(text: str, trusted: frozenset[str]) -> str:
+def _blank_literals(text: str, trusted: frozenset[str]) -> str:
     def blank(token: re.Match[str]) -> str:
         found = token[0]
         if token["comment"] is not None:

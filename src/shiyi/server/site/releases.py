@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from shiyi.publishing.editions import editions_in
+from shiyi.publishing.editions import list_editions
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.sandbox.background import run_in_background
@@ -16,7 +16,7 @@ _LOG: Final = logging.getLogger(__name__)
 def write_first_release(settings: Settings) -> None:
     """Write a release where there is none, in a process of lowest priority; wait for it."""
     folder = Path(settings.server.releases or settings.kb / "releases")
-    if editions_in(folder):
+    if list_editions(folder):
         return
     if status := run_in_background(_write, settings, folder):
         _LOG.warning("the first release ended with status %d; run `shiyi release`", status)

@@ -12,8 +12,8 @@ from shiyi.answering.runtime import Runtime
 from shiyi.errors import QueryError
 from shiyi.model.iris import ROOT
 from shiyi.model.rdf import NamedNode
-from shiyi.sparql.queries.requests import bare_text
-from shiyi.sparql.sandbox.operations import NotSplitError, closing_brace, prologue
+from shiyi.sparql.queries.requests import blank_text
+from shiyi.sparql.sandbox.operations import OperationSplitError, find_closing_brace, prologue
 
 SERVICE: Final = f"{ROOT}search"
 Search = Callable[[str, str, int], Sequence[tuple[str, float]]]
@@ -52,7 +52,7 @@ def searcher(runtime: Callable[[], Runtime]) -> Search:
     return search
 
 
-def with_search(text: str, search: Search) -> str:
+def insert_results(text: str, search: Search) -> str:
     """Return a query with what was found in the place of each search; QueryError for its form.
 
     >>> query = (
@@ -64,15 +64,15 @@ def with_search(text: str, search: Search) -> str:
     """
     if f"<{SERVICE}>" not in text:
         return text
-    bare, parts, end, count = bare_text(text), list[str](), 0, 0
+    bare, parts, end, count = blank_text(text), list[str](), 0, 0
     head = _PREFIX.search(prologue(text, bare))
     shape = _shape(head["prefix"] if head else "search")
     for found in _CLAUSE.finditer(bare):
         if text[found.start("iri") + 1 : found.end("iri") - 1] != SERVICE or found.start() < end:
             continue
         try:
-            last = closing_brace(bare, found.end())
-        except NotSplitError as fault:
+            last = find_closing_brace(bare, found.end())
+        except OperationSplitError as fault:
             raise QueryError(f"SERVICE <{SERVICE}>: {fault}") from fault
         asked = shape.fullmatch(text, found.end(), last)
         count += 1

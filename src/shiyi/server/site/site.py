@@ -7,11 +7,11 @@ from typing import Any, Protocol
 from shiyi.answering.conversation import Context, Turn
 from shiyi.answering.generation.audit import Auditor
 from shiyi.answering.generation.rewriter import Listener
-from shiyi.answering.generation.text_to_sparql import Written
+from shiyi.answering.generation.text_to_sparql import QueryRun
 from shiyi.answering.knowledge.facts import Facts
 from shiyi.answering.knowledge.overlay import schools
-from shiyi.answering.pipeline import AskRequest, Replayed
-from shiyi.answering.sections.cabinet import Cabinet
+from shiyi.answering.pipeline import AskRequest, Replay
+from shiyi.answering.sections.cabinet import CombinationReport
 from shiyi.answering.sections.pivots import Pivots
 from shiyi.answering.understanding.frame import Frame
 from shiyi.model.answer import Answer, Mention
@@ -57,14 +57,14 @@ class FreeQueries(Protocol):
         """Return one whole graph, the empty name being the default graph; None where it is not."""
 
 
-class Asker(Protocol):
+class Answerer(Protocol):
     """Answers a question from the knowledge base."""
 
     def __call__(self, request: AskRequest) -> Answer:
         """Return the answer."""
 
 
-class Converser(Protocol):
+class ConversationAnswerer(Protocol):
     """Answers a question in the light of what came before; keeps nothing."""
 
     def __call__(
@@ -80,7 +80,7 @@ class Converser(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class WriteAccess:
     """What writing over HTTP needs: the tokens, and the updater of a base open for writing."""
 
     tokens: Tokens
@@ -93,7 +93,7 @@ class Site:
     """One open knowledge base and what can be asked of it."""
 
     store: QuadStore
-    ask: Asker
+    ask: Answerer
     link: Callable[[str], Sequence[Mention]]
     complete: Callable[[str, str, int], Sequence[Suggestion]]
     free: FreeQueries
@@ -104,14 +104,14 @@ class Site:
     settings: Settings = field(default_factory=Settings)
     close: Callable[[], None] = lambda: None
     version: Callable[[], int] = lambda: 0  # changes whenever the store does
-    writing: Writing | None = None  # None: no writes over HTTP
+    writing: WriteAccess | None = None  # None: no writes over HTTP
     curation: Curation | None = None  # no desks where there is none
-    converse: Converser | None = None  # a second turn stands alone where there is none
-    replay: Callable[[Mapping[str, Any]], Replayed] | None = None
+    converse: ConversationAnswerer | None = None  # a second turn stands alone where there is none
+    replay: Callable[[Mapping[str, Any]], Replay] | None = None
     auditor: Callable[[], Auditor] | None = None
-    check: Callable[[Sequence[str], Profile, str], Cabinet] | None = None
+    check: Callable[[Sequence[str], Profile, str], CombinationReport] | None = None
     pivots: Callable[[AskRequest], Pivots] | None = None
-    research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
+    research: Callable[[str, str | None], QueryRun] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
     log: QueryLog | None = None  # of free queries
     prepare: Callable[[], None] = lambda: None  # makes what takes long before anybody asks for it

@@ -17,11 +17,11 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.port import QuadStore, Solution
-from shiyi.sparql.store.visibility import Withheld, hide, withheld
+from shiyi.sparql.store.visibility import RestrictedContent, find_restricted, remove_restricted
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Claims:
     """Claims and labels in step with the store; ``hidden`` are the claims that stay inside."""
 
     facts: Callable[[], Facts]
@@ -64,10 +64,10 @@ class AllowedStore(QuadStore):
         self._cases, self._open_to_all = cases, open_to_all
         self._lock = threading.Lock()
         self._seen, self._withheld = version(), self._look()
-        self._copy: tuple[Withheld, OxigraphStore] | None = None
+        self._copy: tuple[RestrictedContent, OxigraphStore] | None = None
 
     @property
-    def withheld(self) -> Withheld:
+    def withheld(self) -> RestrictedContent:
         """Return what stays inside at this moment."""
         with self._lock:
             if (version := self._version()) != self._seen:
@@ -99,8 +99,8 @@ class AllowedStore(QuadStore):
     def __len__(self) -> int:
         return len(self._inner)
 
-    def _look(self) -> Withheld:
-        return Withheld() if self._open_to_all else withheld(self._inner)
+    def _look(self) -> RestrictedContent:
+        return RestrictedContent() if self._open_to_all else find_restricted(self._inner)
 
     def _readable(self) -> QuadStore:
         """Return a store that holds only what may be published."""
@@ -109,14 +109,14 @@ class AllowedStore(QuadStore):
             return self._inner
         with self._lock:
             if self._copy is None or self._copy[0] is not withheld:
-                self._copy = withheld, self._copied(withheld)
+                self._copy = withheld, self._copy_visible(withheld)
             return self._copy[1]
 
-    def _copied(self, withheld: Withheld) -> OxigraphStore:
+    def _copy_visible(self, withheld: RestrictedContent) -> OxigraphStore:
         if self._base is not None and not self._base.is_remote:
             snapshot = self._base.take_snapshot()
             try:
-                hide(snapshot)
+                remove_restricted(snapshot)
                 made = OxigraphStore.read_only(snapshot.path)
             except BaseException:
                 snapshot.remove()
@@ -128,7 +128,7 @@ class AllowedStore(QuadStore):
         return made
 
 
-def for_readers(site: Site) -> Site:
+def restrict_site(site: Site) -> Site:
     """Return the same site over a store that shows what may leave."""
     if isinstance(site.store, AllowedStore):
         return site
@@ -138,12 +138,12 @@ def for_readers(site: Site) -> Site:
     return replace(site, store=shown)
 
 
-def known_to(site: Site) -> Known | None:
+def visible_claims(site: Site) -> Claims | None:
     """Return what pages for readers may take from memory; ``site`` is the one for readers."""
     store = site.store
     if site.facts is None or not isinstance(store, AllowedStore):
         return None
-    return Known(site.facts, lambda: store.withheld.claims)
+    return Claims(site.facts, lambda: store.withheld.claims)
 
 
 def is_hidden(site: Site, node: NamedNode) -> bool:
@@ -158,7 +158,7 @@ def check_audience(store: QuadStore, chosen: ServerSettings) -> None:
     """
     if chosen.restricted or not isinstance(store, RemoteStore):
         return
-    if count := len(withheld(store).claims):
+    if count := len(find_restricted(store).claims):
         raise SettingError(
             "server.restricted",
             f"{count:,} claims stand on sources that forbid passing them on, and the remote store "

@@ -17,7 +17,7 @@ from shiyi.artefacts import artefact
 from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, UsageError
 from shiyi.metrics import SPARQL
 from shiyi.model.rdf import NamedNode
-from shiyi.server.http.access import Authenticator, client_network, keep_apart
+from shiyi.server.http.access import Authenticator, client_network, mark_private
 from shiyi.server.http.headers import has_prerequisite
 from shiyi.server.http.messages import (
     FORM,
@@ -25,10 +25,10 @@ from shiyi.server.http.messages import (
     RDF_TYPES,
     RESULT_TYPES,
     graph_profile,
-    preferred,
-    profile_of,
-    spooled,
-    timeout_of,
+    prefer,
+    read_profile_parameter,
+    read_timeout,
+    send_spool,
     utf8_body,
     utf8_form,
 )
@@ -37,7 +37,7 @@ from shiyi.server.http.problems import problem_of
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.service_description import service_description
-from shiyi.server.views.remedies import offered, remedy
+from shiyi.server.views.remedies import remedy, suggest_faster_query
 from shiyi.server.views.results import ResultsTable, chart, graph
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import GRAPH_TYPES, ResultFormat
@@ -102,7 +102,7 @@ UPDATE: Final = "application/sparql-update"
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class UpdateRequest:
     """A request for an update."""
 
     text: str
@@ -111,7 +111,7 @@ class Ordered:
     timeout: float | None = None
 
 
-def ordered(site: Site) -> Ordered | None:
+def parse_update_request(site: Site) -> UpdateRequest | None:
     """Parse a request for an update; None for another request."""
     if request.args.getlist("update"):
         raise BadRequest("an update stands in the body of a POST, never in the address")
@@ -130,20 +130,20 @@ def ordered(site: Site) -> Ordered | None:
     return None
 
 
-def _of(site: Site, text: str, source: MultiDict[str, str]) -> Ordered:
+def _of(site: Site, text: str, source: MultiDict[str, str]) -> UpdateRequest:
     if not text.strip():
         raise QueryError("the update is empty")
-    return Ordered(
+    return UpdateRequest(
         text,
         tuple(source.getlist("using-graph-uri")),
         tuple(source.getlist("using-named-graph-uri")),
-        timeout_of(site, source.get("timeout")),
+        read_timeout(site, source.get("timeout")),
     )
 
 
-def updated(auth: Authenticator, site: Site) -> Response | None:
+def run_update(auth: Authenticator, site: Site) -> Response | None:
     """Run the update of the request, if it has one and its sender may."""
-    order = ordered(site)
+    order = parse_update_request(site)
     if order is None:
         return None
     updater, author = auth.writer("SPARQL update")
@@ -177,7 +177,7 @@ _RESULT_ALIASES: Final = {"sparql-results+json": "json", "sparql-results+xml": "
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryRequest:
     """A query, the parameters it came with, and the requested format, if any."""
 
     query: FreeQuery
@@ -202,30 +202,30 @@ def sparql_protocol(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.route("/sparql", methods=["GET", "POST"])
     def sparql() -> BaseResponse:
-        done = updated(auth, site)
+        done = run_update(auth, site)
         if done is not None:
             SPARQL.labels("UPDATE").inc()
             return done
-        return _queried(site, cache, auth, "")
+        return _answer_query(site, cache, auth, "")
 
     @routes.route("/sparql/rdf11", methods=["GET", "POST"])
     def sparql_of_rdf_11() -> BaseResponse:
         """Answer clients that append their parameters to an address that has none."""
-        if ordered(site) is not None:
+        if parse_update_request(site) is not None:
             raise MethodNotAllowed(description="updates go to /sparql")
-        return _queried(site, cache, auth, "rdf11")
+        return _answer_query(site, cache, auth, "rdf11")
 
     return routes
 
 
-def _queried(site: Site, cache: PageCache, auth: Authenticator, profile: str) -> BaseResponse:
+def _answer_query(site: Site, cache: PageCache, auth: Authenticator, profile: str) -> BaseResponse:
     """Answer a query; ``profile`` is the profile of the path."""
     asked = _read(site, profile)
     if asked is None:
         return _without_query(site, cache)
     form = query_form(asked.query.text)
-    offered = _offered(form, asked.format)
-    kind = offered[0] if asked.format else preferred([*offered, HTML])
+    offered = _offered_types(form, asked.format)
+    kind = offered[0] if asked.format else prefer([*offered, HTML])
     SPARQL.labels(form or "unknown").inc()
     if kind == HTML:
         return _page(site, cache, asked.query)
@@ -244,16 +244,16 @@ def _queried(site: Site, cache: PageCache, auth: Authenticator, profile: str) ->
     with log_query(site.log, query.text, form) as record:
         body = site.free.stream(query).body
         record(body.size)
-    response = spooled(body, kind, written)
+    response = send_spool(body, kind, written)
     if whole:
-        keep_apart(response)
+        mark_private(response)
     if asked.format:
         stem = f"shiyi-result.{asked.format}"
         response.headers["Content-Disposition"] = f'attachment; filename="{stem}"'
     return response
 
 
-def _offered(form: str, extension: str) -> list[str]:
+def _offered_types(form: str, extension: str) -> list[str]:
     """List the media types for a form of query; only one where ``format=`` names its extension."""
     is_graph = form in _GRAPH_FORMS
     types = _GRAPH_TYPES if is_graph else RESULT_TYPES
@@ -268,7 +268,7 @@ def _offered(form: str, extension: str) -> list[str]:
     return [by_extension[known]]
 
 
-def _read(site: Site, profile: str) -> Asked | None:
+def _read(site: Site, profile: str) -> QueryRequest | None:
     """Parse the three forms of query requests; None where there is no query.
 
     A ``profile`` of the address counts before that of the request.
@@ -288,11 +288,11 @@ def _read(site: Site, profile: str) -> Asked | None:
         raise TooLargeError("query", size, limit, "bytes")
     if not query.strip():
         raise QueryError("the query is empty; begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
-    requested = profile_of(source)
-    return Asked(
+    requested = read_profile_parameter(source)
+    return QueryRequest(
         FreeQuery(
             query,
-            timeout=timeout_of(site, source.get("timeout")),
+            timeout=read_timeout(site, source.get("timeout")),
             default_graphs=tuple(source.getlist("default-graph-uri")),
             named_graphs=tuple(source.getlist("named-graph-uri")),
             base=request.base_url,
@@ -328,7 +328,7 @@ def _only(queries: list[str]) -> None:
 
 
 def _without_query(site: Site, cache: PageCache) -> Response:
-    kind = preferred([HTML, *RDF_TYPES])
+    kind = prefer([HTML, *RDF_TYPES])
     if request.accept_mimetypes and kind != HTML:
         response = service_description(site, RDF_TYPES[kind], kind)
     elif HTML in request.accept_mimetypes.values():
@@ -365,7 +365,7 @@ def _page(site: Site, cache: PageCache, asked: FreeQuery | None) -> Response:
         chart=chart(table) if table else None,
         drawing=graph(table, cache.reader()) if table else None,
         remedy=remedy(asked.text, fault) if asked and fault else None,
-        faster=offered(asked.text, seconds) if asked else "",
+        faster=suggest_faster_query(asked.text, seconds) if asked else "",
     )
     response = Response(page, status, content_type="text/html; charset=utf-8")
     response.vary.add("Accept")
@@ -386,16 +386,16 @@ def graph_store(site: Site, auth: Authenticator) -> Blueprint:
     @routes.route(PATH, methods=["GET"])
     @routes.route(f"{PATH}/<path:name>", methods=["GET"])
     def read(name: str = "") -> BaseResponse:
-        graph, kind = _target(name), preferred(list(_READ))
+        graph, kind = _target(name), prefer(list(_READ))
         asker, whole = auth.reader()
         # what was put is given back, triple terms too, unless RDF 1.1 is asked for
         profile = graph_profile(kind, request.args, "rdf12")
         body = site.free.dump(graph, kind, profile, whole, asker)
         if body is None:
             raise NotFound(f"there is no graph {graph}")
-        response = spooled(body, kind, profile)
+        response = send_spool(body, kind, profile)
         if whole:
-            keep_apart(response)
+            mark_private(response)
         return response
 
     @routes.route(PATH, methods=["PUT", "POST", "DELETE"])
@@ -425,13 +425,13 @@ def _target(name: str) -> str:
     if name:
         if graphs or default:
             raise BadRequest("the address names the graph; graph= and default must not")
-        return _checked(request.base_url)
+        return _check_iri(request.base_url)
     if default == bool(graphs) or len(graphs) > 1:
         raise BadRequest("say which graph: ?default, or one ?graph=IRI")
-    return "" if default else _checked(urljoin(request.base_url, graphs[0]))
+    return "" if default else _check_iri(urljoin(request.base_url, graphs[0]))
 
 
-def _checked(iri: str) -> str:
+def _check_iri(iri: str) -> str:
     try:
         if not urlsplit(iri).scheme:
             raise ValueError("it has no scheme")

@@ -10,9 +10,9 @@ from flask import Response, request
 from shiyi.errors import QueryLimitError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Triple, serialize, text
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
-from shiyi.publishing.void import DATASET, Counts, Described, Distribution, void_triples
+from shiyi.publishing.void import DATASET, Counts, DatasetDescription, Distribution, void_triples
 from shiyi.server.http.headers import public_address, public_root
-from shiyi.server.pages.releases import Release, name_of, releases_of
+from shiyi.server.pages.releases import Release, list_releases, name_of
 from shiyi.server.site.counts import load_description
 from shiyi.server.site.site import Site
 from shiyi.sparql.queries.requests import FreeQuery
@@ -51,10 +51,10 @@ def service_description(site: Site, extension: str, kind: str) -> Response:
     if site.writing and site.writing.updater:
         update = NamedNode(_SD + "SPARQL11Update")
         triples.append(Triple(service, NamedNode(_SD + "supportedLanguage"), update))
-    return _written(triples, extension, kind)
+    return _write_description(triples, extension, kind)
 
 
-def counted(site: Site) -> Counts:
+def load_counts(site: Site) -> Counts:
     """Return the stored counts, else count the accepted view by free queries.
 
     They run in a confined worker, over what all may see. Where the base is too large to tell equal
@@ -81,10 +81,10 @@ def counted(site: Site) -> Counts:
 
 def void(site: Site, counts: Counts, extension: str, kind: str) -> Response:
     """Describe the data set in VoID and DCAT, with the releases it can be had in."""
-    published = releases_of(site)
+    published = list_releases(site)
     newest = published[0] if published else None
     examples = islice(site.store.match(None, RDF.type, SHIYI.MFHSubstance, DefaultGraph()), 3)
-    about = Described(
+    about = DatasetDescription(
         public_address("machine.void_description") + "#dataset",
         site.release,
         f"{site.settings.base}id/",
@@ -99,7 +99,7 @@ def void(site: Site, counts: Counts, extension: str, kind: str) -> Response:
     dataset = NamedNode(about.iri)
     version = NamedNode(f"{PREFIXES['dcat']}hasVersion")
     triples += [Triple(dataset, version, name_of(each)) for each in published]
-    return _written([*triples, *_schema(site, dataset)], extension, kind)
+    return _write_description([*triples, *_schema(site, dataset)], extension, kind)
 
 
 def _schema(site: Site, dataset: NamedNode) -> Iterator[Triple]:
@@ -127,7 +127,7 @@ def _distributions(release: Release) -> Iterator[Distribution]:
             yield Distribution(**(dict(each) | {"url": url}))
 
 
-def _written(triples: list[Triple], extension: str, kind: str) -> Response:
+def _write_description(triples: list[Triple], extension: str, kind: str) -> Response:
     body = serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES))
     charset = "; charset=utf-8" if kind.startswith("text/") else ""
     return Response(body, content_type=kind + charset)

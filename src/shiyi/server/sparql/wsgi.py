@@ -18,7 +18,7 @@ from shiyi.errors import ShiyiError
 from shiyi.metrics import SPARQL
 from shiyi.server.http.access import client_network
 from shiyi.server.http.headers import content_security_policy, note_request, open_headers
-from shiyi.server.http.messages import HTML, RESULT_TYPES, graph_type, remembered
+from shiyi.server.http.messages import HTML, RESULT_TYPES, choose_media_type, graph_type
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.protocol import query_form
@@ -53,7 +53,7 @@ class SmallQueries:
         if environ["PATH_INFO"] != _PATH or environ["REQUEST_METHOD"] != "GET":
             return self._rest(environ, start_response)
         began = time.perf_counter()
-        asked = self._asked(environ)
+        asked = self._parse_request(environ)
         if asked is None:
             return self._rest(environ, start_response)
         form, kind, query = asked
@@ -63,10 +63,10 @@ class SmallQueries:
                 body = self._site.free.stream(query).body
                 record(body.size)
         except ShiyiError as fault:
-            return self._failed(fault, environ)(environ, start_response)
+            return self._delegate_fault(fault, environ)(environ, start_response)
         return self._sent(body, kind, began, start_response)
 
-    def _asked(self, environ: "WSGIEnvironment") -> tuple[str, str, FreeQuery] | None:
+    def _parse_request(self, environ: "WSGIEnvironment") -> tuple[str, str, FreeQuery] | None:
         """Return the form, the media type and the query; None where the routes must look at it."""
         parameters, host = environ.get("QUERY_STRING", ""), environ.get("HTTP_HOST", "")
         settings = self._site.settings
@@ -81,7 +81,7 @@ class SmallQueries:
             return None
         try:
             text = unquote_plus(parameters[len(_FIRST) :], errors="strict")
-            kind = remembered(environ.get("HTTP_ACCEPT", ""), _OFFERED)
+            kind = choose_media_type(environ.get("HTTP_ACCEPT", ""), _OFFERED)
         except (UnicodeDecodeError, NotAcceptable):
             return None
         if kind == HTML or not 0 < len(text.encode()) <= settings.query.max_query_bytes:
@@ -106,7 +106,7 @@ class SmallQueries:
         start_response("200 OK", headers)
         return [body.read()] if body.is_short else _Parts(body)
 
-    def _failed(self, fault: ShiyiError, environ: "WSGIEnvironment") -> "WSGIApplication":
+    def _delegate_fault(self, fault: ShiyiError, environ: "WSGIEnvironment") -> "WSGIApplication":
         """Return the answer of the application to an error."""
         with self._app.request_context(environ):
             return self._app.finalize_request(self._app.handle_user_exception(fault))

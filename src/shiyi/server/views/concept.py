@@ -9,9 +9,9 @@ from shiyi.model.iris import VOCAB, graph
 from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.server.views.graph import Drawing, around
+from shiyi.server.views.graph import Drawing, local_graph
 from shiyi.server.views.links import href
-from shiyi.server.views.overview import TAKEN, in_language
+from shiyi.server.views.overview import TAKEN, filter_by_language
 from shiyi.server.views.reader import Reader, SourceView, Statement, Thing
 
 # theme -> predicates, in the order they are shown; safety comes first on every page
@@ -134,7 +134,7 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
     return ConceptView(
         iri=node.value,
         name=reader.thing(node),
-        kinds=tuple(reader.thing(kind) for kind in (*reader.kinds(node), *_inferred(reader, node))),
+        kinds=tuple(reader.thing(kind) for kind in (*reader.kinds(node), *_infer(reader, node))),
         aliases=_aliases(reader, node),
         pinyin=reader.value(node, SHIYI.pinyin),
         latin=reader.value(node, SHIYI.latinName),
@@ -148,7 +148,7 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
         importance=reader.number(node, SHIYI.pageRank, graph("derived")),
         claims=_count(statements),
         conflicts=tuple(_conflicts(reader, groups)),
-        drawing=around(
+        drawing=local_graph(
             reader.thing(node),
             [(each.heading, each.statements) for each in groups if not each.is_text],
         ),
@@ -163,7 +163,7 @@ def _is_above(group: Group) -> bool:
     return group.predicate in TAKEN and (group.forward or symmetric)
 
 
-def _inferred(reader: Reader, node: NamedNode) -> Iterator[NamedNode]:
+def _infer(reader: Reader, node: NamedNode) -> Iterator[NamedNode]:
     """Yield the defined classes that a concept belongs to by its claims."""
     found = (term for term in reader.values(node, RDF.type, graph("entailed")))
     yield from sorted((each for each in found if isinstance(each, NamedNode)), key=str)
@@ -219,7 +219,7 @@ def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
 
 def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tuple[Group, ...]]]:
     grouped: dict[tuple[str, bool], list[Statement]] = defaultdict(list)
-    for each in in_language(reader, statements):
+    for each in filter_by_language(reader, statements):
         forward = each.forward or each.predicate in SYMMETRIC
         grouped[each.predicate, forward].append(each)
     for found in grouped.values():

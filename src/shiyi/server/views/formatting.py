@@ -148,7 +148,7 @@ ORDER BY ?relation DESC(?confidence)"""
 _QUOTED: Final = quote(_QUERY)  # once: most of it has to be escaped
 
 
-def as_table(iri: str, language: str) -> str:
+def table_query_address(iri: str, language: str) -> str:
     """Return the address of the query for all claims about ``iri``, with labels in a language.
 
     >>> as_table("https://w3id.org/shiyi/id/a", "zh").startswith("/sparql?query=PREFIX%20id")
@@ -170,11 +170,11 @@ _DOT: Final = Markup(
 
 def register(app: Flask) -> None:
     """Register the formats as template filters."""
-    app.jinja_env.filters |= {"linked": linked, "dot": dot, "as_table": as_table}
+    app.jinja_env.filters |= {"linked": link_thing, "dot": dot, "as_table": table_query_address}
 
 
 @lru_cache(maxsize=16_384)  # a nature or a meridian is on most pages
-def linked(thing: Thing, kind: str = "") -> Markup:
+def link_thing(thing: Thing, kind: str = "") -> Markup:
     """Return a thing's label, with its link if it has one; ``kind`` is a CSS class.
 
     >>> linked(Thing("", "a < b"), "chip-main")

@@ -66,7 +66,7 @@ class Drawing:
         return {"nodes": list(self.nodes.values()), "edges": list(self.edges.values())}
 
 
-def of_answer(answer: Answer, reader: Reader) -> Drawing:
+def answer_graph(answer: Answer, reader: Reader) -> Drawing:
     """Return the best paths of an answer, then the claims it cites, as one graph."""
     made = Drawing()
     opened = {each.claim: any(e.opened for e in each.evidence) for each in answer.citations}
@@ -92,7 +92,7 @@ def of_answer(answer: Answer, reader: Reader) -> Drawing:
     return made
 
 
-def around(centre: Thing, groups: Iterable[tuple[str, Iterable[Statement]]]) -> Drawing:
+def local_graph(centre: Thing, groups: Iterable[tuple[str, Iterable[Statement]]]) -> Drawing:
     """Return a concept with its neighbours, taking relations in turn."""
     made = Drawing()
     made.node(centre, seed=True)

@@ -43,7 +43,7 @@ _WHEN_WHO: Final = (PROV.generatedAtTime, PROV.wasAttributedTo)
 
 
 @dataclass(frozen=True, slots=True)
-class Supported:
+class SupportedClaim:
     """A claim with its rating and the works behind it, those opened first."""
 
     statement: Statement
@@ -63,7 +63,7 @@ class Supported:
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewSummary:
     """How many claims of a page have a review, and the last one."""
 
     claims: int = 0
@@ -78,17 +78,17 @@ class Overview:
     natures: tuple[tuple[float, float, Statement], ...]  # places on a half circle of radius 1
     flavours: tuple[Statement, ...]
     channels: tuple[Statement, ...]
-    standing: tuple[Supported, ...]
+    standing: tuple[SupportedClaim, ...]
     preparation: tuple[Statement, ...]
-    outcomes: tuple[Supported, ...]
-    interactions: tuple[tuple[str, tuple[Supported, ...]], ...]
+    outcomes: tuple[SupportedClaim, ...]
+    interactions: tuple[tuple[str, tuple[SupportedClaim, ...]], ...]
     inferred: tuple[tuple[Thing, tuple[Statement, ...]], ...]
     against: tuple[Statement, ...]
     helped_by: tuple[Statement, ...]
     suits: tuple[Statement, ...]  # foods for those who have it
     avoids: tuple[Statement, ...]
     red_flags: tuple[Statement, ...]
-    reviewed: Reviewed
+    reviewed: ReviewSummary
 
     @property
     def sources(self) -> int:
@@ -121,13 +121,13 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
     natures = [each for each in mine.get("hasNature", ()) if not each.negative]
     places = {each: _SCALE.get(local_name(each.object.iri).partition("-")[2]) for each in natures}
     outcomes = [each for name in _OUTCOMES[:5] for each in mine.get(name, ()) if not each.derived]
-    effects = sorted((supported(reader, each) for each in outcomes[:READ]), key=_weight)
+    effects = sorted((load_support(reader, each) for each in outcomes[:READ]), key=_weight)
     return Overview(
         natures=tuple((*_place(at), each) for each, at in places.items() if at is not None),
         flavours=tuple(mine.get("hasFlavour", ())),
         channels=tuple(mine.get("hasMeridianTropism", ())),
-        standing=tuple(supported(reader, s) for name in _STANDING for s in mine.get(name, ())),
-        preparation=in_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
+        standing=tuple(load_support(reader, s) for name in _STANDING for s in mine.get(name, ())),
+        preparation=filter_by_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
         outcomes=tuple(effects),
         interactions=_interactions(reader, [s for name in _INTERACTIONS for s in by.get(name, ())]),
         inferred=_by_rule(
@@ -140,7 +140,7 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
         suits=tuple(s for s in mine.get("suitableFood", ()) if not (s.negative or s.derived)),
         avoids=tuple(s for s in mine.get("unsuitableFood", ()) if not (s.negative or s.derived)),
         red_flags=tuple(mine.get("hasRedFlag", ())),
-        reviewed=_reviewed(reader, statements),
+        reviewed=_review_summary(reader, statements),
     )
 
 
@@ -150,12 +150,12 @@ def _place(at: int) -> tuple[float, float]:
     return -cos(turn), sin(turn)
 
 
-def _weight(each: Supported) -> tuple[bool, int, int, float]:
+def _weight(each: SupportedClaim) -> tuple[bool, int, int, float]:
     rank = _RANKS.index(each.rating) if each.rating in _RANKS else _RANKS.index("")
     return each.statement.negative, rank, -each.opened, -each.statement.confidence
 
 
-def supported(reader: Reader, statement: Statement) -> Supported:
+def load_support(reader: Reader, statement: Statement) -> SupportedClaim:
     """Read what a claim rests on."""
     found = list(reader.grounds(NamedNode(statement.claim)))
     works: dict[str, tuple[SourceView, bool]] = {}
@@ -164,10 +164,10 @@ def supported(reader: Reader, statement: Statement) -> Supported:
         works[each.source.iri] = each.source, each.kind in OPENED_KINDS or bool(known and known[1])
     ordered = sorted(works.values(), key=lambda pair: (not pair[1], pair[0].title))
     note = next((note for each in found for note in each.notes), "")
-    return Supported(statement, _rating(found), tuple(ordered), note)
+    return SupportedClaim(statement, _most_careful_rating(found), tuple(ordered), note)
 
 
-def _rating(found: Iterable[EvidenceView]) -> str:
+def _most_careful_rating(found: Iterable[EvidenceView]) -> str:
     """Return the most careful rating: of an interaction the gravest, of an effect the weakest."""
     given = [value for each in found for name, value in each.qualifiers if name == "rating"]
     grave = [each for each in INTERACTIONS if each in given]
@@ -177,10 +177,10 @@ def _rating(found: Iterable[EvidenceView]) -> str:
 
 def _interactions(
     reader: Reader, found: Sequence[Statement]
-) -> tuple[tuple[str, tuple[Supported, ...]], ...]:
-    groups: dict[str, list[Supported]] = defaultdict(list)
+) -> tuple[tuple[str, tuple[SupportedClaim, ...]], ...]:
+    groups: dict[str, list[SupportedClaim]] = defaultdict(list)
     for each in (s for s in found if not s.negative and not s.derived):
-        read = supported(reader, each)
+        read = load_support(reader, each)
         grave = "contraindicated" if each.predicate in _TRADITION else "unrated"
         groups[read.rating or grave].append(read)
     return tuple((name, tuple(groups[name])) for name in INTERACTIONS if name in groups)
@@ -198,17 +198,17 @@ def _by_rule(
     return tuple((rule, tuple(group)) for rule, group in named)
 
 
-def in_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement, ...]:
+def filter_by_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement, ...]:
     """Drop texts of the other language where there is one in the reader's."""
     local = {s.predicate for s in found if s.object.language == reader.language}
     fits = {"", reader.language}
     return tuple(s for s in found if s.object.language in fits or s.predicate not in local)
 
 
-def _reviewed(reader: Reader, statements: Iterable[Statement]) -> Reviewed:
+def _review_summary(reader: Reader, statements: Iterable[Statement]) -> ReviewSummary:
     last, claims = ("", ""), 0
     if not any(reader.store.match(None, DCTERMS.subject, None, _REVIEWS)):
-        return Reviewed(0, "", "")  # not a request for each claim to a remote store
+        return ReviewSummary(0, "", "")  # not a request for each claim to a remote store
     for each in statements:
         found = reader.store.match(None, DCTERMS.subject, NamedNode(each.claim), _REVIEWS)
         nodes = [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
@@ -219,4 +219,4 @@ def _reviewed(reader: Reader, statements: Iterable[Statement]) -> Reviewed:
         ]
         claims += bool(reviews)
         last = max([last, *((when, who) for when, who in reviews)])
-    return Reviewed(claims, last[1].rpartition("/")[2], last[0])
+    return ReviewSummary(claims, last[1].rpartition("/")[2], last[0])

@@ -24,7 +24,7 @@ from shiyi.model.rdf import (
 )
 from shiyi.ontology.serialization import ABOUT, QUALIFIERS
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
-from shiyi.server.site.visibility import Known
+from shiyi.server.site.visibility import Claims
 from shiyi.server.views.links import href, source_link
 from shiyi.sparql.store.port import QuadStore
 
@@ -130,7 +130,7 @@ _Place = NamedNode | DefaultGraph | BlankNode
 class Reader:
     """Reads one store in one language; caches labels, so drop it when the store changes."""
 
-    def __init__(self, store: QuadStore, language: str, known: Known | None = None) -> None:
+    def __init__(self, store: QuadStore, language: str, known: Claims | None = None) -> None:
         """Read ``store``; claims and labels from memory where they are ``known``."""
         self.store, self.language, self._known = store, language, known
         self._things: dict[Term, Thing] = {}
@@ -189,14 +189,14 @@ class Reader:
         """Name a term in the reader's language."""
         if (known := self._things.get(term)) is not None:
             return known
-        made = self._named(term)
+        made = self._name_term(term)
         if made.iri and len(made.iri) <= _LONG:
             if len(self._things) >= REMEMBERED:
                 self._things.clear()
             self._things[term] = made
         return made
 
-    def _named(self, term: Term) -> Thing:
+    def _name_term(self, term: Term) -> Thing:
         if not isinstance(term, NamedNode):
             language = term.language if isinstance(term, Literal) else ""
             return Thing("", text(term), language=language or "")
@@ -221,7 +221,7 @@ class Reader:
     def statements(self, node: NamedNode) -> Iterator[Statement]:
         """Yield the accepted and the derived claims about ``node``, both ways."""
         if self._known:
-            yield from self._remembered(node, self._known)
+            yield from self._cached_statements(node, self._known)
             return
         for where in (ACCEPTED, DERIVED):
             for forward, quads in (
@@ -234,7 +234,7 @@ class Reader:
                             yield replace(made, of=count) if count else made
         yield from self._negatives(node)
 
-    def _remembered(self, node: NamedNode, known: Known) -> Iterator[Statement]:
+    def _cached_statements(self, node: NamedNode, known: Claims) -> Iterator[Statement]:
         by_relation: dict[tuple[NamedNode, bool, bool, bool], list[Fact]] = {}
         for forward, fact in known.about(node.value):
             relation = fact.predicate, forward, fact.derived, fact.positive
@@ -423,7 +423,7 @@ AROUND: Final = 400  # characters shown on each side
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class QuoteInContext:
     """A quote with what surrounds it; without its passage it stands alone."""
 
     before: str
@@ -437,13 +437,13 @@ class Passages:
     def __init__(self, store: QuadStore) -> None:
         self._store = store
 
-    def __call__(self, evidence: EvidenceView) -> Quoted:
+    def __call__(self, evidence: EvidenceView) -> QuoteInContext:
         """Return the quote of some evidence in its passage; only what may be quoted has a quote."""
         words = passage_text(self._store, evidence.passage.iri) if evidence.passage else ""
         before, found, after = words.partition(evidence.quote) if evidence.quote else ("", "", "")
         if not found:
-            return Quoted("", evidence.quote, "")
-        return Quoted(
+            return QuoteInContext("", evidence.quote, "")
+        return QuoteInContext(
             ("…" if len(before) > AROUND else "") + before[-AROUND:],
             evidence.quote,
             after[:AROUND] + ("…" if len(after) > AROUND else ""),

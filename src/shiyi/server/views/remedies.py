@@ -60,7 +60,7 @@ def _found(query: str, line: int, column: int) -> tuple[str, dict[str, str], str
     if missing:
         unknown = [name for name in missing if name not in PREFIXES]
         key = "prefix" if not unknown else "unknown_prefix"
-        return key, {"names": ", ".join(missing)}, "" if unknown else with_prefixes(query)
+        return key, {"names": ", ".join(missing)}, "" if unknown else declare_prefixes(query)
     if (fixed := _spelt(query, plain)) is not None:
         return "keyword", {"word": fixed[0], "right": fixed[1]}, fixed[2]
     unclosed = plain.count("{") - plain.count("}")
@@ -85,7 +85,7 @@ def _spelt(query: str, plain: str) -> tuple[str, str, str] | None:
     return None
 
 
-def with_prefixes(query: str) -> str:
+def declare_prefixes(query: str) -> str:
     """Return a query with a declaration of each prefix it uses that this site knows.
 
     >>> with_prefixes("SELECT * { ?s a skos:Concept }").splitlines()[0]
@@ -101,7 +101,7 @@ def _is_slow(problem: Mapping[str, Any]) -> bool:
     return int(problem.get("status") or 0) in {408, 503, 504}
 
 
-def offered(query: str, seconds: float) -> str:
+def suggest_faster_query(query: str, seconds: float) -> str:
     """Return a form of a query that took long and may be faster, or ""."""
     return faster(query) if seconds > _SLOW else ""
 

@@ -67,7 +67,7 @@ class ResultsTable:
             first = _first(body.parts())
         if result.kind == "graph":
             return cls.of_turtle(first)
-        columns, bindings = _beginning(first.decode("utf-8", "ignore"))
+        columns, bindings = _read_beginning(first.decode("utf-8", "ignore"))
         return cls(columns, _rows(columns, bindings), result.rows)
 
     @classmethod
@@ -96,7 +96,7 @@ def _first(parts: Iterable[bytes]) -> bytes:
     return bytes(buffer)
 
 
-def _beginning(text: str) -> tuple[tuple[str, ...], list[Mapping[str, Any]]]:
+def _read_beginning(text: str) -> tuple[tuple[str, ...], list[Mapping[str, Any]]]:
     """Read the columns and the rows that stand whole in the beginning of a result in JSON."""
     head, bindings = _HEAD.search(text), _BINDINGS.search(text)
     columns: list[str] = json.loads(head[1]) if head else []
@@ -128,7 +128,7 @@ def _cell(term: Mapping[str, Any] | None, sure: bool = False) -> Cell:
         if value.startswith(CLAIM):
             name = value[len(CLAIM) :]
             return Cell(name[:_DIGITS], href(value), value, "claim", iri=value)
-        return Cell(shortened(value), href(value), value, "iri", iri=value)
+        return Cell(shorten_iri(value), href(value), value, "iri", iri=value)
     if kind == "triple":
         parts = tuple(_cell(value[part]) for part in ("subject", "predicate", "object"))
         joined = " ".join(each.text for each in parts)
@@ -139,7 +139,7 @@ def _cell(term: Mapping[str, Any] | None, sure: bool = False) -> Cell:
 
 
 def _literal(value: str, term: Mapping[str, Any], sure: bool) -> Cell:
-    datatype = shortened(str(term.get("datatype", "")))
+    datatype = shorten_iri(str(term.get("datatype", "")))
     number = _number(value) if datatype in _NUMBERS else None
     return Cell(
         value,
@@ -160,7 +160,7 @@ def _number(value: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def shortened(iri: str) -> str:
+def shorten_iri(iri: str) -> str:
     """Return an IRI as a CURIE where its prefix is known.
 
     >>> shortened("https://w3id.org/shiyi/vocab#hasNature")
@@ -217,7 +217,7 @@ def chart(table: ResultsTable) -> Chart | None:
         and all(row[place].number is not None for row in table.rows if row[place].text)
     ]
     plain = [place for place in numeric if all(row[place].confidence is None for row in table.rows)]
-    named = _named(table, numeric)
+    named = _label_column(table, numeric)
     if not numeric or named is None:
         return None
     place = (plain or numeric)[0]
@@ -231,7 +231,7 @@ def chart(table: ResultsTable) -> Chart | None:
     return Chart(table.columns[place], bars, max(len(rows) - BARS, 0))
 
 
-def _named(table: ResultsTable, numeric: list[int]) -> int | None:
+def _label_column(table: ResultsTable, numeric: list[int]) -> int | None:
     """Return the column that labels a row: texts before IRIs."""
     for kinds in ({"text"}, {"iri"}, {"claim", "triple"}):
         for place in range(len(table.columns)):

@@ -158,7 +158,7 @@ def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Time
     ]
     properties = []
     for name in PROPERTIES:
-        found = _grouped((each.value, each) for each in shown if each.property == name)
+        found = _group_witnesses((each.value, each) for each in shown if each.property == name)
         if found:
             values = (Value(k, tuple(v), _today(reader, v[0], every)) for k, v in found.items())
             properties.append((name, tuple(values)))
@@ -298,7 +298,7 @@ def _differences(reader: Reader, old: list[Witness]) -> Iterator[Difference]:
 
 def _in_value(reader: Reader, name: str, stated: list[Witness]) -> Iterator[Difference]:
     """Yield a difference where books state values of which none is a degree of the other."""
-    found = _grouped((each.value, each) for each in stated)
+    found = _group_witnesses((each.value, each) for each in stated)
     if any(not _is_degree(reader, a.iri, b.iri) for a in found for b in found if a != b):
         sides = (_side("", some, (value,)) for value, some in found.items())
         yield Difference(name, "value", tuple(sides))
@@ -308,8 +308,8 @@ def _against(
     name: str, kind: str, stated: list[Witness], others: list[Witness]
 ) -> Iterator[Difference]:
     """Yield each value that is stated by some and spoken against by others."""
-    against = _grouped((each.value, each) for each in others)
-    for value, some in _grouped((each.value, each) for each in stated).items():
+    against = _group_witnesses((each.value, each) for each in others)
+    for value, some in _group_witnesses((each.value, each) for each in stated).items():
         if value in against:
             sides = _side("for", some), _side("against", against[value])
             yield Difference(name, kind, sides, value)
@@ -317,7 +317,7 @@ def _against(
 
 def _by_school(name: str, stated: list[Witness]) -> Iterator[Difference]:
     """Yield a difference where two schools do not state the same values."""
-    found = _grouped((each.work.school, each) for each in stated if each.work.school)
+    found = _group_witnesses((each.work.school, each) for each in stated if each.work.school)
     values = {
         school: tuple(dict.fromkeys(each.value for each in some)) for school, some in found.items()
     }
@@ -329,7 +329,7 @@ def _by_school(name: str, stated: list[Witness]) -> Iterator[Difference]:
 _Key = TypeVar("_Key")
 
 
-def _grouped(pairs: Iterable[tuple[_Key, Witness]]) -> dict[_Key, list[Witness]]:
+def _group_witnesses(pairs: Iterable[tuple[_Key, Witness]]) -> dict[_Key, list[Witness]]:
     found: dict[_Key, list[Witness]] = {}
     for key, each in pairs:
         found.setdefault(key, []).append(each)

@@ -15,9 +15,9 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
 from shiyi.sparql.base.writer import JOURNAL_FILE
 from shiyi.sparql.store.files import (
     CONTENTS,
-    alone_in,
     failures,
-    files_in,
+    list_files,
+    lock_folder,
     replace_file,
     sync_folder,
     sync_tree,
@@ -86,11 +86,11 @@ def _new_folder(path: Path) -> Iterator[Path]:
     part = home / f"{path.name}.part"
     with failures(path), ExitStack() as locks:
         for left in home.glob("*.part"):
-            with suppress(BlockingIOError), alone_in(left, wait=False):
+            with suppress(BlockingIOError), lock_folder(left, wait=False):
                 if left == part or (left / "generations").is_dir():
                     shutil.rmtree(left)
         part.mkdir()
-        locks.enter_context(alone_in(part))
+        locks.enter_context(lock_folder(part))
         try:
             yield part
             part.rename(path)
@@ -150,4 +150,4 @@ def _fill(kb: Path, part: Path) -> Backup:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    return {path.relative_to(folder).as_posix(): path for path in files_in(folder)}
+    return {path.relative_to(folder).as_posix(): path for path in list_files(folder)}

@@ -32,7 +32,7 @@ def has_digest(index: Path) -> bool:
     return index.is_file() and index.suffix != ".json"
 
 
-def note_again(generation: Path, names: Iterable[str]) -> None:
+def update_digests(generation: Path, names: Iterable[str]) -> None:
     """Note the digests of indexes that were written again, where those of a build are noted."""
     with _TURN:
         if (generation / "index" / DIGESTS).exists():

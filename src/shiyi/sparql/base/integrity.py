@@ -12,8 +12,8 @@ from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term
 from shiyi.sparql.base.digests import DIGESTS, file_digest, read_digests, tables
 from shiyi.sparql.base.journal import index_fits, index_of, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
-from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
-from shiyi.sparql.store.files import damaged_lines, listed, unsealed
+from shiyi.sparql.base.writer import JOURNAL_FILE, last_applied
+from shiyi.sparql.store.files import damaged_lines, list_checksummed, verify_checksum
 from shiyi.sparql.store.oxigraph import REPAIR
 from shiyi.sparql.store.port import QuadStore
 
@@ -24,7 +24,7 @@ _Graph = DefaultGraph | NamedNode
 
 
 @dataclass(slots=True)
-class Scrubbed:
+class ScrubReport:
     """The report of a scrub: how much was read, and what is damaged.
 
     Of ``unchecked`` tables no digest is noted: what their blocks hold was checked by reading them.
@@ -37,24 +37,24 @@ class Scrubbed:
     damages: list[str] = field(default_factory=list)
 
 
-def scrub(kb: Path) -> Scrubbed:
+def scrub(kb: Path) -> ScrubReport:
     """Read every quad, record and file that has a checksum; write nothing.
 
     Where a table has no digest, quads are read in all orders in which the store has them. Works
     beside a server that writes. A table that has been compacted away since is no damage.
     """
-    found = Scrubbed()
+    found = ScrubReport()
     applied = _scrub_store(kb, found)
     _scrub_journal(kb / JOURNAL_FILE, applied, found)
-    for path in listed(kb):
+    for path in list_checksummed(kb):
         _scrub_beside(path, found)
     return found
 
 
-def _scrub_store(kb: Path, found: Scrubbed) -> int:
+def _scrub_store(kb: Path, found: ScrubReport) -> int:
     """Scrub the current generation; return the number of the last change that its store has."""
     applied = 0
-    with _noted(found):
+    with _note_damage(found):
         generation = current_generation(kb)
         noted: dict[Path, str] = {}
         try:
@@ -75,11 +75,11 @@ def _scrub_store(kb: Path, found: Scrubbed) -> int:
             found.quads = _count(base.store.match())
             if found.unchecked:
                 _read_orders(base.store)
-            applied = applied_through(base.store)
+            applied = last_applied(base.store)
     return applied
 
 
-def _scrub_beside(path: Path, found: Scrubbed) -> None:
+def _scrub_beside(path: Path, found: ScrubReport) -> None:
     if not path.exists():
         found.damages.append(f"{path} is missing; {_RESTORE}")
         return
@@ -88,12 +88,12 @@ def _scrub_beside(path: Path, found: Scrubbed) -> None:
         for number in damaged_lines(path):
             found.damages.append(f"{path}: line {number} is not what was written; {_RESTORE}")
         return
-    with _noted(found):
-        unsealed(path.read_bytes(), path)
+    with _note_damage(found):
+        verify_checksum(path.read_bytes(), path)
 
 
-def _scrub_journal(path: Path, applied: int, found: Scrubbed) -> None:
-    with _noted(found):
+def _scrub_journal(path: Path, applied: int, found: ScrubReport) -> None:
+    with _note_damage(found):
         for _ in read_journal(path):
             found.records += 1
         if found.records < applied:
@@ -108,7 +108,7 @@ def _scrub_journal(path: Path, applied: int, found: Scrubbed) -> None:
 
 
 @contextmanager
-def _noted(found: Scrubbed) -> Iterator[None]:
+def _note_damage(found: ScrubReport) -> Iterator[None]:
     """Note what cannot be read as a damage, and go on with what is beside it."""
     try:
         yield

@@ -56,7 +56,7 @@ class JournalIndex:
         path = index_of(journal)
         if path.exists():
             try:
-                base = _connected(path)
+                base = _connect(path)
                 row = base.execute("SELECT * FROM record ORDER BY sequence DESC LIMIT 1").fetchone()
                 last = Entry(*row) if row else Entry()
                 if _fits(journal, last):
@@ -64,7 +64,7 @@ class JournalIndex:
                 base.close()
             except (sqlite3.Error, TypeError):
                 pass  # a cache that cannot be read is made again
-            _removed(path)
+            _remove_index(path)
         return cls(path, None, Entry())
 
     def find(self, key: str) -> int | None:
@@ -110,7 +110,7 @@ class JournalIndex:
         """Write the tail; where that fails, as on a full disk, the index stays behind."""
         try:
             if self._base is None:
-                self._base = _connected(self._path)
+                self._base = _connect(self._path)
             rows = [(e.sequence, e.key, e.end, e.digest) for e in self._entries]
             with self._base:
                 self._base.executemany("INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?)", rows)
@@ -140,7 +140,7 @@ def index_fits(journal: Path) -> bool:
         return False
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     base = sqlite3.connect(path, check_same_thread=False)
     [version] = base.execute("PRAGMA user_version").fetchone()
     if version not in (0, _FORMAT):
@@ -164,7 +164,7 @@ def _fits(journal: Path, last: Entry) -> bool:
     return False
 
 
-def _removed(path: Path) -> None:
+def _remove_index(path: Path) -> None:
     for name in (path.name, f"{path.name}-journal"):
         path.with_name(name).unlink(missing_ok=True)
 
@@ -216,8 +216,8 @@ class Record:
         digest = hashlib.sha256()
         for part in (
             _HEADER + json.dumps(payload, ensure_ascii=False).encode() + b"\n",
-            *_marked(_DELETE, n_quads(self.removed)),
-            *_marked(_ADD, added or n_quads(self.added)),
+            *_mark_lines(_DELETE, n_quads(self.removed)),
+            *_mark_lines(_ADD, added or n_quads(self.added)),
         ):
             digest.update(part)
             yield part
@@ -250,7 +250,7 @@ class Record:
         )
 
 
-def _marked(mark: bytes, written: bytes) -> tuple[bytes | memoryview, ...]:
+def _mark_lines(mark: bytes, written: bytes) -> tuple[bytes | memoryview, ...]:
     """Place ``mark`` before each line; N-Quads have no line break within a line."""
     if not written:
         return ()
@@ -332,7 +332,7 @@ class Journal:
         count, written = 0, self.path.with_name(f".{self.path.name}.new")
         with written.open("wb") as file:
             for at, lines in _pieces(self.path, 0):
-                with _reading(self.path, at):
+                with _open_at(self.path, at):
                     record = Record.from_lines(lines)
                 found = replace(
                     record,
@@ -392,7 +392,7 @@ def _scan(path: Path, start: Entry, after: int = 0) -> Iterator[Record]:
         if expected <= after:
             expected += 1
             continue
-        with _reading(path, at):
+        with _open_at(path, at):
             record = Record.from_lines(lines)
             _check_number(record.sequence, expected)
         yield record
@@ -413,7 +413,7 @@ def _headers(path: Path, start: Entry) -> Iterator[Entry]:
         if not (line.startswith(_CHECK) and line.endswith(b"\n")):
             digest.update(line)
             continue
-        with _reading(path, at):
+        with _open_at(path, at):
             if line != _CHECK + digest.hexdigest().encode() + b"\n":
                 raise ValueError("the checksum does not fit")
             if not header.startswith(_HEADER):
@@ -447,7 +447,7 @@ def _check_number(found: int, expected: int) -> None:
 
 
 @contextmanager
-def _reading(path: Path, at: int) -> Iterator[None]:
+def _open_at(path: Path, at: int) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError) as fault:

@@ -18,7 +18,7 @@ from shiyi.model.rdf import BlankNode, DefaultGraph, Literal, NamedNode, Quad, T
 from shiyi.ontology.terms import DCTERMS
 from shiyi.settings import Settings
 from shiyi.sparql.base.journal import last_number, read_journal
-from shiyi.sparql.base.writer import JOURNAL_FILE, Writer, applied_through, apply, take_lock
+from shiyi.sparql.base.writer import JOURNAL_FILE, Writer, acquire_lock, apply, last_applied
 from shiyi.sparql.remote.store import NOTE, RemoteStore
 from shiyi.sparql.store.files import failures, replace_file, sync_folder, sync_tree
 from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore, n_quads, parse_n_quads
@@ -43,7 +43,7 @@ def build_generation(
     unless ``lose_changes``.
     """
     (kb / "generations").mkdir(parents=True, exist_ok=True)
-    lock = take_lock(kb)
+    lock = acquire_lock(kb)
     try:
         if not lose_changes:
             check_changes(kb)
@@ -77,7 +77,7 @@ def renew_generation(kb: Path, retained: Iterable[str]) -> None:
     Files of a store hold what was removed from it; those of the new one never had it. Killed at
     any moment, it leaves either generation.
     """
-    lock = take_lock(kb)
+    lock = acquire_lock(kb)
     try:
         old = current_generation(kb)
         with _next_generation(kb) as folder:
@@ -106,7 +106,7 @@ def check_changes(kb: Path) -> None:
         try:
             store = OxigraphStore.read_only(folder / "store")
             try:
-                changes = applied_through(store)
+                changes = last_applied(store)
             finally:
                 store.close()
         except (KnowledgeBaseError, OSError, RuntimeError) as fault:
@@ -123,7 +123,7 @@ def check_changes(kb: Path) -> None:
             )
 
 
-def release_of(quads: Iterable[Quad]) -> str:
+def compute_release(quads: Iterable[Quad]) -> str:
     """Return the SHA-256 of the sorted N-Quads lines of a base, ``sha256:…``.
 
     Quads with blank nodes stay out, since their labels carry no meaning.
@@ -143,7 +143,7 @@ def _fill(
     counts: Mapping[str, int],
     prepare: Prepare | None,
 ) -> str:
-    release = release_of(quads)
+    release = compute_release(quads)
     changed = last_number(kb / JOURNAL_FILE) > 0
     place = folder / ("store.part" if changed else "store")
     store = OxigraphStore.on_disk(place)
@@ -214,7 +214,7 @@ def open_remote(settings: Settings, release: str, write: bool) -> RemoteStore:
         check_reading(store)
         if write:
             check_writing(store)
-        stored = release_in(store)
+        stored = stored_release(store)
         if stored != release:
             raise IndexMismatchError(
                 f"{settings.store} holds {stored or 'no release of Shiyi'}, the folder "
@@ -258,7 +258,7 @@ def check_writing(store: RemoteStore) -> None:
         ) from fault
 
 
-def release_in(store: RemoteStore) -> str:
+def stored_release(store: RemoteStore) -> str:
     """Return the release that a remote store says it holds, or nothing.
 
     OutsideError where that note shows in the default graph, since then every claim that
@@ -285,12 +285,12 @@ def push(store: RemoteStore, quads: Iterable[Quad], release: str) -> bool:
     """
     check_reading(store)
     check_writing(store)
-    if release_in(store) == release:
+    if stored_release(store) == release:
         return False
     store.clear()
     store.load_quads(quads)
     store.change([Quad(NOTE, DCTERMS.identifier, Literal(release), NOTE)])
-    release_in(store)
+    stored_release(store)
     return True
 
 

@@ -49,7 +49,7 @@ class Loader:
         """Return whether nothing is on its way, and nothing failed on it."""
         return not (self._busy or self._failed)
 
-    def give(self, sequence: int, written: bytes) -> bool:
+    def submit(self, sequence: int, written: bytes) -> bool:
         """Queue a change once there is room; False where an earlier one failed."""
         with self._moved:
             self._moved.wait_for(lambda: self._failed or self._size() < _MOST)
@@ -127,7 +127,7 @@ class Writer:
         self.store, self.journal = store, journal
         self._lock, self._turn = lock, threading.RLock()
         self._changing = threading.RLock()  # acquired after the turn
-        self._applied = applied_through(store)
+        self._applied = last_applied(store)
         self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._unflushed = 0
         self._generation: Path | None = None  # of the store on this machine
@@ -141,7 +141,7 @@ class Writer:
         The store is the one in ``folder``, or the ``remote`` one.
         """
         with ExitStack() as undo:
-            lock = take_lock(kb)
+            lock = acquire_lock(kb)
             undo.callback(os.close, lock)
             remove_debris(folder)
             earlier = tables(folder.parent)
@@ -307,7 +307,7 @@ class Writer:
             if b"\\" in text:
                 _check_escaped(text)
             self.journal.append(record, written)
-            if not self._loader.give(record.sequence, written):
+            if not self._loader.submit(record.sequence, written):
                 self._settle()
             return record.sequence
 
@@ -461,7 +461,7 @@ _FAULTS: Final = (
 
 
 @contextmanager
-def after_commit(kind: str, key: str) -> Iterator[None]:
+def guard_after_commit(kind: str, key: str) -> Iterator[None]:
     """Log and count a fault of what follows a change, which stands whatever comes after it."""
     try:
         yield
@@ -470,7 +470,7 @@ def after_commit(kind: str, key: str) -> Iterator[None]:
         _LOG.exception("change %s is written, but not followed; restart the server", key)
 
 
-def applied_through(store: QuadStore) -> int:
+def last_applied(store: QuadStore) -> int:
     """Return the number of the last change a store holds, 0 for none."""
     noted = [
         int(q.object.value)
@@ -480,7 +480,7 @@ def applied_through(store: QuadStore) -> int:
     return max(noted, default=0)
 
 
-def take_lock(kb: Path) -> int:
+def acquire_lock(kb: Path) -> int:
     """Lock ``kb`` against other writers, until the descriptor is closed or the process dies.
 
     The lock lies outside the store's folder, which may be renamed or deleted.

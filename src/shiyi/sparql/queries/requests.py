@@ -98,7 +98,7 @@ def check_query(text: str, max_bytes: int, network_blocked: bool = True) -> None
     ...     print(str(refused).partition(":")[0])
     SERVICE is not offered
     """
-    bare = _checked("query", text, max_bytes, network_blocked)
+    bare = _check_text("query", text, max_bytes, network_blocked)
     begin = _PROLOGUE.match(bare)
     body = bare[begin.end() :] if begin else bare
     if _UPDATE.match(body) and not _FORM.match(body):
@@ -113,15 +113,15 @@ def check_update(text: str, max_bytes: int, network_blocked: bool = True) -> str
     >>> check_update("INSERT DATA { <a:a> <a:b> 'LOAD' }", 1000)
     "INSERT DATA { <   > <   > '    ' }"
     """
-    _checked("update", text, max_bytes, network_blocked)
-    bare = bare_text(text)
+    _check_text("update", text, max_bytes, network_blocked)
+    bare = blank_text(text)
     # LOAD SILENT may fail and nothing happens, which is what it does where there are no sockets
     if any(not (found["silent"] and network_blocked) for found in _LOAD.finditer(bare)):
         raise QueryRefusedError("LOAD is not offered: send the data itself, for example by POST")
     return bare
 
 
-def correlated(text: str) -> str:
+def nest(text: str) -> str:
     """Write each EXISTS of several triples as one EXISTS within another, which says the same.
 
     Oxigraph joins the triples of an EXISTS without regard to what is bound outside, for each
@@ -133,19 +133,19 @@ def correlated(text: str) -> str:
     """
     if not _EXISTS_WORD.search(text):
         return text
-    bare, parts, place = bare_text(text), list[str](), 0
+    bare, parts, place = blank_text(text), list[str](), 0
     everywhere = Counter(_VARIABLE.findall(bare))
     for found in _EXISTS.finditer(bare):
         start, end = found.span("body")
         within = Counter(_VARIABLE.findall(found["body"]))
         outside = {name for name, count in within.items() if everywhere[name] > count}
-        if nested := _nested(found["body"], text[start:end], outside):
+        if nested := _nest_triples(found["body"], text[start:end], outside):
             parts += (text[place:start], nested)
             place = end
     return "".join((*parts, text[place:]))
 
 
-def _nested(bare: str, text: str, bound: set[str]) -> str:
+def _nest_triples(bare: str, text: str, bound: set[str]) -> str:
     """Return the triples of one EXISTS nested; empty where they are not plain or not linked."""
     triples, place = list[tuple[int, int]](), 0
     while found := _TRIPLE.match(bare, place):
@@ -168,12 +168,12 @@ def _nested(bare: str, text: str, bound: set[str]) -> str:
     return f" {head}{text[place:].rstrip(' ')}{' }' * (len(order) - 1)} "
 
 
-def bare_text(text: str) -> str:
+def blank_text(text: str) -> str:
     """Return the text with comments, strings and IRIs blanked out; offsets stay the same."""
     return _TOKENS.sub(_blank, text)
 
 
-def _checked(what: str, text: str, max_bytes: int, network_blocked: bool) -> str:
+def _check_text(what: str, text: str, max_bytes: int, network_blocked: bool) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as fault:

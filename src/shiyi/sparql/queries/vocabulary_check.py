@@ -44,7 +44,7 @@ class Pattern:
         return self.predicate == _TYPE
 
 
-def patterns_of(query: str) -> tuple[Pattern, ...]:
+def list_patterns(query: str) -> tuple[Pattern, ...]:
     """List the triple patterns of a SELECT or ASK, those of triple terms and subqueries included.
 
     Prefixes of this project need no declaration. Raises :class:`QueryError` with the place of a
@@ -64,10 +64,10 @@ def patterns_of(query: str) -> tuple[Pattern, ...]:
         raise QueryError("name a claim as: ?claim rdf:reifies <<( ?s ?p ?o )>>")
     head = "".join(each[0] + "\n" for each in _PROLOGUE.finditer(query))
     texts = [plain, *(f"{head}SELECT * {{ {each} }}" for each in inner)]
-    return tuple(pattern for each in texts for pattern in _Reader(*_parsed(each)).read())
+    return tuple(pattern for each in texts for pattern in _Reader(*_parse_query(each)).read())
 
 
-def _parsed(text: str) -> tuple[Any, Mapping[str, str]]:
+def _parse_query(text: str) -> tuple[Any, Mapping[str, str]]:
     from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 
@@ -118,7 +118,7 @@ class _Reader:
         if name in {"PathAlternative", "PathSequence"}:
             parts = list(path.part)
             if name == "PathAlternative" and len(parts) > 1:
-                yield from self._open(path)
+                yield from self._open_path(path)
                 return
             between = [f"?.{next(self.fresh)}" for _ in parts[1:]]
             for part, (here, there) in zip(
@@ -130,22 +130,22 @@ class _Reader:
         elif name == "PathElt" and not path.mod:
             yield from self._path(start, path.part, end)
         elif name in {"PathElt", "PathNegatedPropertySet"}:
-            yield from self._open(path)
+            yield from self._open_path(path)
         else:
             yield Pattern(start, self._term(path), end)
 
-    def _open(self, path: Any) -> Iterator[Pattern]:
+    def _open_path(self, path: Any) -> Iterator[Pattern]:
         """Name the properties of a path with ends that no single one joins."""
         from pyparsing import ParseResults
 
         if isinstance(path, list | ParseResults):
             for each in path:
-                yield from self._open(each)
+                yield from self._open_path(each)
         elif getattr(path, "name", "") in {"", "pname"}:
             if not isinstance(path, str) or ":" in path:
                 yield Pattern("", self._term(path), "")
         else:
-            yield from self._open(path.part)
+            yield from self._open_path(path.part)
 
     def _term(self, node: Any) -> str:
         from rdflib.term import BNode, Literal, Variable
@@ -224,8 +224,8 @@ class VocabularyCheck:
         joined = [(p, prop) for p in patterns if p.subject and (prop := self._object_property(p))]
         found = []
         for pattern, prop in joined:
-            mine = self._allowed(pattern.subject, patterns, pattern)
-            other = self._allowed(pattern.object, patterns, pattern)
+            mine = self._allowed_classes(pattern.subject, patterns, pattern)
+            other = self._allowed_classes(pattern.object, patterns, pattern)
             along = self._meets(mine, prop.domain) and self._meets(other, prop.range)
             against = self._meets(mine, prop.range) and self._meets(other, prop.domain)
             if along or prop.symmetric:
@@ -233,13 +233,13 @@ class VocabularyCheck:
             ends = f"{_names(prop.domain)} to {_names(prop.range)}"
             if against:
                 found.append(
-                    f"shiyi:{prop.name} runs from {ends}: write {_said(pattern.object)} "
-                    f"shiyi:{prop.name} {_said(pattern.subject)}"
+                    f"shiyi:{prop.name} runs from {ends}: write {_format_term(pattern.object)} "
+                    f"shiyi:{prop.name} {_format_term(pattern.subject)}"
                 )
             else:
                 found.append(
-                    f"shiyi:{prop.name} runs from {ends}, and {_said(pattern.subject)} or "
-                    f"{_said(pattern.object)} is something else"
+                    f"shiyi:{prop.name} runs from {ends}, and {_format_term(pattern.subject)} or "
+                    f"{_format_term(pattern.object)} is something else"
                 )
         return found
 
@@ -247,7 +247,7 @@ class VocabularyCheck:
         known = self.schema.properties.get(pattern.predicate.removeprefix(VOCAB))
         return known if known and known.is_object and pattern.predicate.startswith(VOCAB) else None
 
-    def _allowed(self, term: str, patterns: list[Pattern], but: Pattern) -> list[Classes]:
+    def _allowed_classes(self, term: str, patterns: list[Pattern], but: Pattern) -> list[Classes]:
         """List what other patterns require of a term: each entry is a choice of classes."""
         if not term.startswith("?"):
             known = self.class_of(term) if term.startswith(RESOURCE) else None
@@ -284,7 +284,7 @@ def _names(classes: Classes) -> str:
     return " or ".join(sorted(classes)) or "anything"
 
 
-def _said(term: str) -> str:
+def _format_term(term: str) -> str:
     if term.startswith(RESOURCE):
         return "id:" + term.removeprefix(RESOURCE)
     return "that node" if term.startswith(("?.", "?_")) else term

@@ -18,7 +18,7 @@ from shiyi.sparql.queries.results import (
 )
 from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.sandbox.framing import RowCounter
-from shiyi.sparql.sandbox.replies import past_limit, past_time, seconds_of
+from shiyi.sparql.sandbox.replies import clamp, limit_error, time_error
 
 _NAMES: Final = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
 
@@ -53,7 +53,7 @@ class RemotePool:
                 "claims by rdf:reifies, and for graphs in RDF 1.1 by Accept"
             )
         text = self._store.written(text)
-        seconds = seconds_of(self._settings, query.timeout)
+        seconds = clamp(self._settings, query.timeout)
         most = min(query.rows or self._settings.rows, self._settings.rows)
         wanted = [SOLUTION_TYPES[accepted.solutions]] if accepted.solutions else []
         wanted += [GRAPH_TYPES[accepted.graph]] if accepted.graph else []
@@ -61,7 +61,9 @@ class RemotePool:
         dataset = named if any(named) else self._store.dataset(text)
         spool = Spool()
         try:
-            media, count = self._taken(text, ", ".join(wanted), dataset, seconds, most, spool)
+            media, count = self._fetch_result(
+                text, ", ".join(wanted), dataset, seconds, most, spool
+            )
             if media not in wanted:
                 raise FormatError("format of this result", media, wanted)
         except BaseException:
@@ -70,7 +72,7 @@ class RemotePool:
         kind = "graph" if media in GRAPH_TYPES.values() else "solutions"
         lowers = query.lowers_graphs or query.profile == "rdf11"
         if kind == "graph" and lowers and accepted.graph in _WITH_TERMS:
-            spool = _lowered(spool, accepted.graph)
+            spool = _lower_graph(spool, accepted.graph)
         return StreamedResult(media, spool, kind, count)
 
     def dump(
@@ -99,7 +101,7 @@ class RemotePool:
     def __exit__(self, *fault: object) -> None:
         self.close()
 
-    def _taken(
+    def _fetch_result(
         self, text: str, accept: str, dataset: Any, seconds: float, most: int, spool: Spool
     ) -> tuple[str, int]:
         counter: RowCounter | None = None
@@ -112,14 +114,14 @@ class RemotePool:
                     spool.add(part)
                     self._check(spool, counter, part, most)
         except TimeoutError:
-            raise past_time(seconds) from None
+            raise time_error(seconds) from None
         if media not in _NAMES:
             raise OutsideError(f"{self._store.endpoint.address} answered with {media or 'no type'}")
         return media, max(0, counter.rows) if counter else 0
 
     def _check(self, spool: Spool, counter: RowCounter | None, part: bytes, most: int) -> None:
         if spool.size > self._settings.bytes:
-            raise past_limit("bytes", self._settings)
+            raise limit_error("bytes", self._settings)
         if counter:
             counter.feed(part)
             if counter.rows > most:
@@ -131,7 +133,7 @@ class RemotePool:
 _WITH_TERMS: Final = frozenset({"ttl", "nt", "nq", "trig"})  # formats that may have triple terms
 
 
-def _lowered(spool: Spool, form: str) -> Spool:
+def _lower_graph(spool: Spool, form: str) -> Spool:
     """Return a graph of a remote engine without triple terms, at constant memory."""
     made = Spool()
     with spool, spool.open() as file:

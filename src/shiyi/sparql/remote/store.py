@@ -14,15 +14,15 @@ from shiyi.model.iris import GRAPH, VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term, Triple, serialize
 from shiyi.ontology.terms import RDF
 from shiyi.settings import RemoteSettings
-from shiyi.sparql.queries.requests import bare_text
+from shiyi.sparql.queries.requests import blank_text
 from shiyi.sparql.remote.http import NO_DATASET, Dataset, Endpoint
 from shiyi.sparql.remote.terms import (
     OWN_GRAPHS,
     PARTS,
     TRIPLE,
-    by_graph,
     describe_terms,
     from_wire,
+    group_quads,
     is_triple_name,
     quad_to_wire,
     sparql_term,
@@ -62,9 +62,9 @@ def to_rdf11_query(query: str) -> str:
     >>> to_rdf11_query("ASK { ?c <a:r> <<( ?s ?p <a:o> )>> }").count("rdf-syntax-ns#subject> ?s")
     1
     """
-    for pattern, write in ((_TERM, _node), (_TEST, _test), (_BIND, _bind), (_MADE, _made)):
+    for pattern, write in ((_TERM, _node), (_TEST, _test), (_BIND, _bind), (_MADE, _construct)):
         query = _replace(query, pattern, write)
-    if found := _LEFT.search(bare_text(query)):
+    if found := _LEFT.search(blank_text(query)):
         raise QueryError(
             f"this query uses {found[0]!r} where a store of profile rdf11 has no equal; write "
             "<<( s p o )>> as an object in a pattern, or BIND(SUBJECT(?t) AS ?s)"
@@ -72,7 +72,7 @@ def to_rdf11_query(query: str) -> str:
     return query
 
 
-def with_builtins(query: str) -> str:
+def replace_functions(query: str) -> str:
     """Write the functions of Shiyi on statements as those of SPARQL 1.2, which engines have.
 
     >>> with_builtins("PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(v:subject(?t)) }")
@@ -85,7 +85,7 @@ def with_builtins(query: str) -> str:
 
 
 def _replace(query: str, pattern: re.Pattern[str], write: Callable[..., str]) -> str:
-    bare, parts, end = bare_text(query), list[str](), 0
+    bare, parts, end = blank_text(query), list[str](), 0
     for found in pattern.finditer(bare):
         groups = [query[found.start(i) : found.end(i)] for i in range(1, pattern.groups + 1)]
         written = write(*groups)
@@ -112,7 +112,7 @@ def _bind(function: str, term: str, variable: str) -> str:
     return f" {term} {_NAMES[function.upper()]} {variable} . "
 
 
-def _made(subject: str, predicate: str, object_: str, variable: str) -> str:
+def _construct(subject: str, predicate: str, object_: str, variable: str) -> str:
     parts = zip(_NAMES.values(), (subject, predicate, object_), strict=True)
     return f" {variable} {' ; '.join(f'{name} {term}' for name, term in parts)} . "
 
@@ -144,7 +144,7 @@ class ChangeRequests:
         """Yield the requests that make a change: one if it is small, else several."""
         sizes = 0
         batch: list[str] = []
-        for size, text in (*self._removals(removed), *_managed(graphs), *self._additions(added)):
+        for size, text in (*self._removals(removed), *_count(graphs), *self._additions(added)):
             if batch and sizes + size > self.batch:
                 yield " ;\n".join(batch)
                 sizes, batch = 0, []
@@ -183,7 +183,7 @@ class ChangeRequests:
     def _data(self, verb: str, quads: Sequence[Quad]) -> Sized:
         quads = [quad_to_wire(quad, self.lowered) for quad in quads]
         # a request of its own for each graph: Virtuoso deletes no text with a language from several
-        for graph, found in by_graph(quads).items():
+        for graph, found in group_quads(quads).items():
             for at in range(0, len(found), self.batch):
                 some = found[at : at + self.batch]
                 lines = " ".join(
@@ -192,7 +192,7 @@ class ChangeRequests:
                 yield len(some), f"{verb} DATA {{ {self.within(graph, lines)} }}"
 
 
-def _managed(graphs: Graphs) -> Sized:
+def _count(graphs: Graphs) -> Sized:
     gone, come = graphs
     yield from ((1, f"DROP SILENT GRAPH {each}") for each in gone)
     yield from ((1, f"CREATE SILENT GRAPH {each}") for each in come)
@@ -255,7 +255,7 @@ class RemoteStore(WritableStore):
 
     def written(self, query: str) -> str:
         """Return a query as this store takes it; QueryError where it has no equal."""
-        query = with_builtins(query)
+        query = replace_functions(query)
         return to_rdf11_query(query) if self._lowered else query
 
     def graph_names(self) -> tuple[str, ...]:
@@ -430,7 +430,7 @@ class RemoteStore(WritableStore):
         """Name the graphs of a query where the engine's own data set is another."""
         if not self._home:
             return NO_DATASET
-        found = list(_GRAPH.finditer(bare_text(query)))
+        found = list(_GRAPH.finditer(blank_text(query)))
         if not found:
             return (self._home,), ()
         if all(each[1] for each in found):  # to list all of them takes Virtuoso long
@@ -498,7 +498,7 @@ class RemoteStore(WritableStore):
             [each for quad in quads for each in describe_terms(quad)] if self._lowered else []
         )
         every = [*described, *(quad_to_wire(quad, self._lowered) for quad in quads)]
-        for graph, found in by_graph(every).items():
+        for graph, found in group_quads(every).items():
             name = graph.value if isinstance(graph, NamedNode) else self._home
             triples = [Triple(q.subject, q.predicate, q.object) for q in found]
             self.endpoint.load(name, serialize(triples, "nt", {}))

@@ -141,7 +141,7 @@ def _node(term: Term | DefaultGraph) -> Any:
     return term
 
 
-def by_graph(quads: Iterable[Quad]) -> dict[NamedNode | DefaultGraph, list[Quad]]:
+def group_quads(quads: Iterable[Quad]) -> dict[NamedNode | DefaultGraph, list[Quad]]:
     """Sort quads by their graph, in their order."""
     found: dict[NamedNode | DefaultGraph, list[Quad]] = {}
     for quad in quads:

@@ -24,7 +24,7 @@ from pyoxigraph import (
     serialize,
 )
 
-from shiyi.sparql.sandbox.operations import Block, NotSplitError, Operation, operations
+from shiyi.sparql.sandbox.operations import Block, Operation, OperationSplitError, operations
 
 Moved = tuple[set[Quad], set[Quad]]  # what goes, what comes
 Row = dict[str, Any]  # terms by variable
@@ -55,20 +55,20 @@ def run_operation(
 ) -> Moved:
     """Do one operation in the copy; return the quads that went and came.
 
-    :class:`OwnedError` for an operation that names a graph of the base as what it changes, unless
+    :class:`GraphAccessError` for an operation that names a graph of the base as what it changes, unless
     the author ``maintains`` the base: before anything is computed.
     """
     if operation.verb == "LOAD":  # it is SILENT, and there are no sockets
         return set(), set()
     if operation.verb in {"COPY", "MOVE", "ADD"}:
-        source, target = (graph_of(operation, name, base) for name in operation.graphs)
+        source, target = (read_graph(operation, name, base) for name in operation.graphs)
         if not maintains:
-            _refuse_owned([target, *([source] if operation.verb == "MOVE" else [])])
+            _refuse_base_graphs([target, *([source] if operation.verb == "MOVE" else [])])
         return _transfer(store, operation, base, source, target)
     if operation.verb in {"CLEAR", "DROP", "CREATE"}:
-        graphs = _chosen(store, operation, base)
+        graphs = _graphs_of_operation(store, operation, base)
         if not maintains:
-            _refuse_owned(graphs)
+            _refuse_base_graphs(graphs)
         before = set() if operation.verb == "CREATE" else set(_all_in(store, graphs))
         store.update(operation.whole, base_iri=base)
         return before, set()
@@ -79,11 +79,11 @@ def run_operation(
 
 
 def _fill_templates(store: Store, operation: Operation, base: str | None, maintains: bool) -> Moved:
-    written = graph_of(operation, operation.within, base) if operation.within else DefaultGraph()
+    written = read_graph(operation, operation.within, base) if operation.within else DefaultGraph()
     delete = Template(operation, operation.delete, base, written)
     insert = Template(operation, operation.insert, base, written)
     if not maintains:
-        _refuse_owned(quad.graph_name for quad in (*delete.quads, *insert.quads))
+        _refuse_base_graphs(quad.graph_name for quad in (*delete.quads, *insert.quads))
     if operation.verb == "MODIFY":
         deleted: set[Quad] = set()
         inserted: set[Quad] = set()
@@ -200,7 +200,7 @@ def canonicalize(quads: set[Quad]) -> set[Quad]:
     return set(memory)
 
 
-def graph_of(operation: Operation, name: str, base: str | None) -> Any:
+def read_graph(operation: Operation, name: str, base: str | None) -> Any:
     """Read the name of a graph as an operation writes it."""
     if name.upper() == "DEFAULT":
         return DefaultGraph()
@@ -210,12 +210,12 @@ def graph_of(operation: Operation, name: str, base: str | None) -> Any:
     return next(iter(memory)).graph_name
 
 
-def _chosen(store: Store, operation: Operation, base: str | None) -> list[Any]:
+def _graphs_of_operation(store: Store, operation: Operation, base: str | None) -> list[Any]:
     """Return the graph that CLEAR, DROP or CREATE names; of DEFAULT, NAMED or ALL every one."""
     (name,) = operation.graphs
     if name.upper() in {"ALL", "NAMED"}:
         return [*store.named_graphs(), *([DefaultGraph()] if name.upper() == "ALL" else [])]
-    return [graph_of(operation, name, base)]
+    return [read_graph(operation, name, base)]
 
 
 def _all_in(store: Store, graphs: Iterable[Any]) -> Iterator[Quad]:
@@ -223,12 +223,12 @@ def _all_in(store: Store, graphs: Iterable[Any]) -> Iterator[Quad]:
         yield from store.quads_for_pattern(None, None, None, each)
 
 
-def _refuse_owned(graphs: Iterable[Any]) -> None:
+def _refuse_base_graphs(graphs: Iterable[Any]) -> None:
     for each in graphs:
         if each == DefaultGraph():
-            raise OwnedError("")
+            raise GraphAccessError("")
         if isinstance(each, NamedNode) and each.value.startswith(_OWNED):
-            raise OwnedError(each.value)
+            raise GraphAccessError(each.value)
 
 
 def _transfer(
@@ -291,7 +291,7 @@ class ReservedError(ValueError):
     """A change touches what only the writer may touch, or nests terms too deeply."""
 
 
-class OwnedError(Exception):
+class GraphAccessError(Exception):
     """A change names a graph of the base, "" for the default graph, and its author may not."""
 
 
@@ -314,7 +314,7 @@ def apply_request(store: Store, request: Header, body: bytes, size: int) -> tupl
     existed = _exists(store, request.get("target"))
     try:
         removed, added, gone, come = make[request["task"]](store, request, body)
-    except OwnedError as owned:
+    except GraphAccessError as owned:
         return {"outcome": "owned", "graph": str(owned)}, b""
     refuse_reserved((*removed, *added), gone | come)
     before, after = _lines(removed), _lines(added)
@@ -346,7 +346,7 @@ def parse_operations(request: Header) -> tuple[Operation, ...]:
     text, base = request["text"], request["base"]
     try:
         split = operations(text, request["bare"])
-    except NotSplitError as fault:
+    except OperationSplitError as fault:
         Store().update(text, base_iri=base)  # its parser says better what is wrong
         raise ValueError(f"the update cannot be read: {fault}") from fault
     _check(text, split, base)

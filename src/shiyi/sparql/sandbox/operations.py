@@ -40,7 +40,7 @@ _BRACE: Final = re.compile(r"[{}]")
 Block = tuple[str, str]  # text and bare text
 
 
-class NotSplitError(ValueError):
+class OperationSplitError(ValueError):
     """The operations of an update could not be distinguished; its parser says what is wrong."""
 
 
@@ -97,7 +97,7 @@ def _split(text: str, bare: str) -> Iterator[Operation]:
         yield operation
         rest = bare[at:].lstrip()
         if rest and not rest.startswith(";"):
-            raise NotSplitError(f"an operation does not end at character {at}")
+            raise OperationSplitError(f"an operation does not end at character {at}")
         at = bare.index(";", at) + 1 if rest else len(bare)
 
 
@@ -121,7 +121,7 @@ def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, in
         return replace(made(found["verb"].upper(), found.end()), graphs=(graph,)), found.end()
     if found := _MOVED.match(bare, start):
         names = tuple(
-            _named(text[found.start(part) : found.end(part)], found[part])
+            _read_name(text[found.start(part) : found.end(part)], found[part])
             for part in ("source", "target")
         )
         return replace(made(found["verb"].upper(), found.end()), graphs=names), found.end()
@@ -146,7 +146,7 @@ def _modify(text: str, bare: str, start: int) -> tuple[str, Block, Block, str, B
         at = found.end()
     found = _WHERE.match(bare, at)
     if not (delete[0] or insert[0]) or not found:
-        raise NotSplitError(f"no operation begins at character {start}")
+        raise OperationSplitError(f"no operation begins at character {start}")
     where, end = _block(text, bare, found.end())
     return within, delete, insert, using, where, end
 
@@ -158,20 +158,20 @@ def _optional(opening: re.Pattern[str], text: str, bare: str, at: int) -> tuple[
 
 def _block(text: str, bare: str, opening: int) -> tuple[Block, int]:
     """Return what stands in braces, with them, and the place after."""
-    end = closing_brace(bare, opening)
+    end = find_closing_brace(bare, opening)
     return (text[opening:end], bare[opening:end]), end
 
 
-def closing_brace(bare: str, opening: int) -> int:
+def find_closing_brace(bare: str, opening: int) -> int:
     """Return the place after the brace that closes the one at ``opening``."""
     depth = 0
     for found in _BRACE.finditer(bare, opening):
         depth += 1 if found[0] == "{" else -1
         if not depth:
             return found.end()
-    raise NotSplitError(f"the brace at character {opening} is not closed")
+    raise OperationSplitError(f"the brace at character {opening} is not closed")
 
 
-def _named(written: str, bare: str) -> str:
+def _read_name(written: str, bare: str) -> str:
     found = _GRAPH_WORD.match(bare)
     return written[found.end() :] if found else written

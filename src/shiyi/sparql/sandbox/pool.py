@@ -24,7 +24,7 @@ from shiyi.model.rdf import BlankNode, Term, Triple, canonical
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings, RemoteSettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.queries.requests import SPEAKS_12, FreeQuery, bare_text, check_query, correlated
+from shiyi.sparql.queries.requests import SPEAKS_12, FreeQuery, blank_text, check_query, nest
 from shiyi.sparql.queries.results import (
     GRAPH_TYPES,
     SOLUTION_TYPES,
@@ -38,9 +38,9 @@ from shiyi.sparql.remote.http import NO_DATASET, RESULTS, Endpoint
 from shiyi.sparql.remote.pool import RemotePool
 from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.remote.terms import from_wire
-from shiyi.sparql.sandbox.operations import NotSplitError, closing_brace, prologue
+from shiyi.sparql.sandbox.operations import OperationSplitError, find_closing_brace, prologue
 from shiyi.sparql.sandbox.process import Deadline, WorkerGoneError, WorkerProcess
-from shiyi.sparql.sandbox.replies import death, past_time, raise_if_refused, result_of, seconds_of
+from shiyi.sparql.sandbox.replies import clamp, death, raise_if_refused, time_error, unpack
 from shiyi.sparql.sandbox.scheduling import MOMENT, WorkerScheduler, busy
 from shiyi.sparql.sandbox.views import SharedSnapshot, SnapshotViews
 
@@ -74,7 +74,7 @@ class Services:
         QueryRefusedError for an address that is not allowed, QueryLimitError past ``seconds`` or
         some bounds, OutsideError where an endpoint fails and the clause is not SILENT.
         """
-        bare, until = bare_text(text), time.monotonic() + seconds
+        bare, until = blank_text(text), time.monotonic() + seconds
         parts, end, head = [], 0, prologue(text, bare)
         for number, found in enumerate(_SERVICE.finditer(bare)):
             if found.start() < end:
@@ -84,8 +84,8 @@ class Services:
                 known = ", ".join(sorted(self._endpoints))
                 raise QueryRefusedError(f"SERVICE is offered to {known} only")
             try:
-                last = closing_brace(bare, found.end())
-            except NotSplitError as fault:
+                last = find_closing_brace(bare, found.end())
+            except OperationSplitError as fault:
                 raise QueryRefusedError(f"SERVICE: {fault}") from fault
             block = text[found.end() : last]
             # the rest of it is checked as it stands, a SERVICE within too
@@ -275,7 +275,7 @@ class QueryPool:
         self._scheduler: WorkerScheduler[_Worker] = WorkerScheduler(len(self._workers))
         for worker in self._workers:
             self._scheduler.put(worker)
-        greeting = self._workers[0].process.greeting()
+        greeting = self._workers[0].process.wait_for_greeting()
         self.network_blocked = bool(greeting["network_blocked"])
 
     def query(self, query: FreeQuery) -> QueryResult:
@@ -295,7 +295,7 @@ class QueryPool:
         QueryError where the query is wrong, QueryLimitError where it ran past its time, memory,
         rows, bytes or its asker's share, FormatError where ``accept`` has no fit.
         """
-        seconds, state = seconds_of(self._settings, query.timeout), self.seen.level(query.whole)
+        seconds, state = clamp(self._settings, query.timeout), self.seen.level(query.whole)
         if self._kept:
             known = self._kept.find(state, query)
             (CACHE_HITS if known else CACHE_MISSES).labels("results").inc()
@@ -303,7 +303,7 @@ class QueryPool:
                 return known
         text, left = self._with_services(query.text, seconds)
         request = {
-            "query": correlated(text),
+            "query": nest(text),
             "seconds": left,
             "solutions": query.accept.solutions,
             "graph": query.accept.graph,
@@ -325,7 +325,7 @@ class QueryPool:
             kind = "graph" if query.accept.graph else "solutions"
             media = GRAPH_TYPES.get(query.accept.graph) or SOLUTION_TYPES[query.accept.solutions]
             return StreamedResult(media, reply[1], kind, 0)
-        made = result_of((reply[0], reply[1]), query.accept, limits)
+        made = unpack((reply[0], reply[1]), query.accept, limits)
         if self._kept and text is query.text and state == self.seen.level(query.whole):
             self._kept.keep(state, query, made)
         return made
@@ -349,7 +349,7 @@ class QueryPool:
         header, body = self._reply(request, seconds, whole, asker=asker)
         if header is None or header["outcome"] == "absent":
             return None
-        return result_of((header, body), ResultFormat.of(form), self._settings)
+        return unpack((header, body), ResultFormat.of(form), self._settings)
 
     def expire(self) -> None:
         """Make the next query see all changes, as ``refresh`` does, but lazily."""
@@ -405,19 +405,19 @@ class QueryPool:
         lowered = self.seen.rdf11(whole, seconds) if lowers else None
         with ExitStack() as stored:
             try:
-                lease = stored.enter_context(self._borrowed(asker, seconds))
+                lease = stored.enter_context(self._borrow_worker(asker, seconds))
             except BaseException:
                 self.seen.release(lowered)
                 raise
             worker = lease.worker
             until = min(lease.begun, asked + _START) + seconds
             shared = lowered or self.seen.latest(whole)
-            stored.enter_context(self._watched(lease, shared, until, seconds))
+            stored.enter_context(self._watch_worker(lease, shared, until, seconds))
             order = {**request, "snapshot": str(shared.snapshot.path)}
             now = time.monotonic()
             before = _OF_DEBTORS if self._scheduler.is_over_quota(asker) else _BEFORE_OTHERS
             moments = [
-                (now + before, worker.process.give_way),
+                (now + before, worker.process.lower_priority),
                 (now + min(MOMENT, seconds / 4), lease.acquire_long_slot),
             ]
             deadline = Deadline(until, sorted(moments, key=itemgetter(0)))
@@ -453,7 +453,7 @@ class QueryPool:
             spool.end(fault)
 
     @contextmanager
-    def _watched(
+    def _watch_worker(
         self, lease: _Lease, shared: SharedSnapshot, until: float, seconds: float
     ) -> Iterator[None]:
         """Raise for a query when its worker died or was stopped; otherwise retain the snapshot."""
@@ -463,7 +463,7 @@ class QueryPool:
         except TimeoutError:
             self._dead(worker, shared, "time")
             waited = until - lease.begun < seconds / 2
-            raise (busy() if waited else past_time(seconds)) from None
+            raise (busy() if waited else time_error(seconds)) from None
         except WorkerGoneError as gone:
             self._dead(worker, shared, "died")
             raise death(gone.status, seconds) from None
@@ -474,7 +474,7 @@ class QueryPool:
         worker.reads = shared
 
     @contextmanager
-    def _borrowed(self, asker: str, seconds: float) -> Iterator[_Lease]:
+    def _borrow_worker(self, asker: str, seconds: float) -> Iterator[_Lease]:
         if self._closed:
             raise KnowledgeBaseError("the query pool is closed")
         worker = self._scheduler.take(asker, min(seconds, _WAIT) + _START)
@@ -483,7 +483,7 @@ class QueryPool:
             yield lease
         finally:
             lease.end()
-            worker.lives = worker.lives and worker.process.take_part()
+            worker.lives = worker.lives and worker.process.restore_priority()
             if worker.lives:
                 self._scheduler.put(worker)
             else:  # the caller need not wait until there is another
@@ -507,7 +507,7 @@ class QueryPool:
         while not self._closed and not worker.lives:
             try:
                 worker.process = WorkerProcess(self._settings)
-                worker.process.greeting()
+                worker.process.wait_for_greeting()
                 worker.lives = True
             except (OSError, KnowledgeBaseError):  # no descriptors or no memory now
                 time.sleep(_AGAIN)
@@ -519,7 +519,7 @@ def _prefixes(form: str) -> dict[str, Any]:
     return {"prefixes": dict(PREFIXES)} if form in {"ttl", "trig", "rdf"} else {}
 
 
-def pool_of(
+def open_pool(
     kb: KnowledgeBase, settings: QuerySettings, open_to_all: bool = False
 ) -> "QueryPool | RemotePool":
     """Return what answers free queries: workers on snapshots, or the engine of a remote store.

@@ -94,7 +94,7 @@ class WorkerProcess:
         """Return the process id."""
         return self._process.pid
 
-    def greeting(self) -> dict[str, Any]:
+    def wait_for_greeting(self) -> dict[str, Any]:
         """Wait until the worker is up, and return its greeting."""
         if self._ready is None:
             try:
@@ -126,7 +126,7 @@ class WorkerProcess:
         self, request: dict[str, Any], deadline: Deadline, into: Spool, body: bytes = b""
     ) -> dict[str, Any] | None:
         """Send a request; return the header of a short reply, None where :meth:`rest` follows."""
-        self.greeting()
+        self.wait_for_greeting()
         assert self._process.stdin is not None  # noqa: S101 - Popen was given PIPE
         try:
             left = memoryview(pack(request, body))
@@ -142,13 +142,13 @@ class WorkerProcess:
             pass
         return header
 
-    def give_way(self) -> None:
+    def lower_priority(self) -> None:
         """Lower the priority of the process."""
         with suppress(OSError):  # it is gone, which the one that waits for it finds
             self._was = os.getpriority(os.PRIO_PROCESS, self.pid)
             os.setpriority(os.PRIO_PROCESS, self.pid, self._was + _LOWER)
 
-    def take_part(self) -> bool:
+    def restore_priority(self) -> bool:
         """Restore the priority of the process; False where the system forbids that."""
         if self._was is None:
             return True
@@ -197,11 +197,11 @@ class WorkerProcess:
                 continue
             part = os.read(self._process.stdout.fileno(), _CHUNK)
             if not part:
-                raise WorkerGoneError(self._died())
+                raise WorkerGoneError(self._exit_status())
             return part
         raise TimeoutError
 
-    def _died(self) -> int:
+    def _exit_status(self) -> int:
         """Return the status the process died of, before ``end`` would put its own kill there."""
         try:
             return self._process.wait(timeout=1.0)

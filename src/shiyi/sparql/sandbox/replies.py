@@ -19,7 +19,7 @@ from shiyi.sparql.sandbox.process import Reply
 _FAULTS: Final = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
 
 
-def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
+def clamp(settings: QuerySettings, timeout: float | None) -> float:
     """Return the time a query may take, in seconds: what was asked for, up to the cap."""
     if timeout is None:
         return settings.timeout
@@ -28,7 +28,7 @@ def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
     return min(timeout, settings.timeout_cap)
 
 
-def result_of(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> StreamedResult:
+def unpack(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> StreamedResult:
     """Return the result that a reply holds; the spool is then the caller's to close.
 
     QueryError, QueryRefusedError, QueryLimitError or FormatError where it holds none.
@@ -55,12 +55,12 @@ def result_of(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> 
 def raise_if_refused(header: Mapping[str, Any], settings: QuerySettings) -> None:
     """Raise QueryError, QueryRefusedError or QueryLimitError where a reply says one of them."""
     if header["outcome"] == "limit":
-        raise past_limit(str(header["limit"]), settings)
+        raise limit_error(str(header["limit"]), settings)
     if header["outcome"] in _FAULTS:
         raise _FAULTS[header["outcome"]](str(header["message"]))
 
 
-def past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
+def limit_error(limit: str, settings: QuerySettings) -> QueryLimitError:
     """Return which bound of the settings a result went past."""
     allowed = {
         "rows": f"more than {settings.rows:,} rows",
@@ -72,7 +72,7 @@ def past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
     )
 
 
-def past_time(seconds: float) -> QueryLimitError:
+def time_error(seconds: float) -> QueryLimitError:
     """State that a query was stopped at its deadline."""
     return QueryLimitError(
         "time", f"the query ran longer than {seconds:g} s and was stopped; make it more selective"
@@ -82,7 +82,7 @@ def past_time(seconds: float) -> QueryLimitError:
 def death(status: int, seconds: float) -> QueryLimitError:
     """Return what killed the worker that had the query."""
     if status == -signal.SIGALRM:
-        return past_time(seconds)
+        return time_error(seconds)
     name = signal.Signals(-status).name if status < 0 else f"status {status}"
     return QueryLimitError(
         "memory", f"the query used up its memory or stack and was stopped ({name}); simplify it"

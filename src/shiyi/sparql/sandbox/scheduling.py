@@ -73,7 +73,7 @@ class WorkerScheduler(Generic[Thing]):
             who = self._known(asker)
             if asker and self._is_over_quota(who):
                 if who.waiting:
-                    raise _shared()
+                    raise _share_error()
                 if self._waiting_much() >= self._seats:
                     raise busy()
             self._number += 1
@@ -113,7 +113,7 @@ class WorkerScheduler(Generic[Thing]):
                     "as many long queries run as may at once; try again later, or ask for less",
                 )
             if asker and who.seats and who.seats >= self._seats // 2:
-                raise _shared()
+                raise _share_error()
             who.seats += 1
             self._seated += 1
 
@@ -163,7 +163,7 @@ def busy() -> QueryLimitError:
     return QueryLimitError("busy", "all query workers were busy for too long; try again later")
 
 
-def _shared() -> QueryLimitError:
+def _share_error() -> QueryLimitError:
     return QueryLimitError(
         "share", "your long queries take your share of the workers; wait until one is done"
     )

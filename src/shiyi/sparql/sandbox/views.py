@@ -18,7 +18,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.sandbox.background import LOWEST, run_in_background
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot
-from shiyi.sparql.store.visibility import hide, with_terms
+from shiyi.sparql.store.visibility import quads_with_triple_terms, remove_restricted
 
 _FOLLOWED: Final = 20_000  # nodes changed at once; above, lowering all again is as fast
 _SMALL: Final = 4 << 20  # bytes of a store that is lowered faster than a process starts
@@ -44,7 +44,7 @@ def lower_snapshot(snapshot: Snapshot, is_closed: Callable[[], bool] = lambda: F
     store = OxigraphStore.on_disk(snapshot.path)
     try:
         # an error must not keep an iterator of the store: it may end in its own thread alone
-        gone = list(takewhile(is_open, with_terms(store)))
+        gone = list(takewhile(is_open, quads_with_triple_terms(store)))
         store.load_quads(takewhile(is_open, to_rdf11(gone)))
         store.unload_quads(takewhile(is_open, gone))
         if is_closed():
@@ -148,7 +148,7 @@ class SnapshotViews:
         try:
             return made.result(seconds)
         except TimeoutError:
-            made.add_done_callback(self._release_made)
+            made.add_done_callback(self._release_view)
             raise QueryLimitError(
                 "busy", "the copy in RDF 1.1 is being made; ask again in a minute"
             ) from None
@@ -175,7 +175,7 @@ class SnapshotViews:
             every, known = seen is self._whole, self._lowered_of(seen)
         try:
             if known is None:
-                known = self._followed(seen) or self._make_rdf11(seen, is_hurried)
+                known = self._follow_changes(seen) or self._make_rdf11(seen, is_hurried)
                 known.users += 1
                 with self._turn:
                     old, self._lowered[every] = self._lowered.get(every), known
@@ -184,7 +184,7 @@ class SnapshotViews:
         finally:
             self.release(seen)
 
-    def _release_made(self, made: "Future[SharedSnapshot]") -> None:
+    def _release_view(self, made: "Future[SharedSnapshot]") -> None:
         if not made.cancelled() and made.exception() is None:
             self.release(made.result())
 
@@ -246,7 +246,7 @@ class SnapshotViews:
         sequence = self._kb.sequence  # before the copy: it may hold more, never less
         snapshot = self.shortcut(sequence) or self._kb.take_snapshot()
         try:
-            hides = hide(snapshot, whole, self._open_to_all)
+            hides = remove_restricted(snapshot, whole, self._open_to_all)
         except BaseException:
             snapshot.remove()
             raise
@@ -279,7 +279,7 @@ class SnapshotViews:
         priority = 0 if is_hurried else LOWEST
         return run_in_background(lower_snapshot, copy, is_closed=is_closed, priority=priority)
 
-    def _followed(self, seen: SharedSnapshot) -> SharedSnapshot | None:
+    def _follow_changes(self, seen: SharedSnapshot) -> SharedSnapshot | None:
         """Return the earlier view with what changed since, None if it must be rebuilt."""
         follower = self._follower
         if follower is None or seen.hides or seen is self._whole:

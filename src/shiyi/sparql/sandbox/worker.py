@@ -44,7 +44,7 @@ _WITHOUT_TERMS = {"rdf", "jsonld"}  # their readers know RDF 1.1 only
 _WITH_PREFIXES = {"ttl", "trig", "rdf"}
 
 
-class _PastLimit(Exception):  # noqa: N818 - never leaves this process
+class _LimitExceeded(Exception):  # noqa: N818 - never leaves this process
     def __init__(self, limit: str) -> None:
         self.limit = limit
 
@@ -60,7 +60,7 @@ class _Sink:
         self._waiting += part
         if self._passed + len(self._waiting) > self._size:
             self.rest()
-            raise _PastLimit("bytes")
+            raise _LimitExceeded("bytes")
         if len(self._waiting) >= _PART:
             passed = self.rest()
             self._passed += len(passed)
@@ -75,7 +75,7 @@ class _Sink:
         rest, self._waiting = bytes(self._waiting), bytearray()
         self._counter.feed(rest)
         if self._counter.rows > self._rows:
-            raise _PastLimit("rows")
+            raise _LimitExceeded("rows")
         return rest
 
     @property
@@ -98,7 +98,7 @@ def main(memory_mib: str, rows: str, size: str) -> None:
                 path = request["snapshot"]
             limits = Limits(request.get("rows") or int(rows), request.get("bytes") or int(size))
             header, body = _dispatch(store, request, sent, limits)
-        except _PastLimit as past:
+        except _LimitExceeded as past:
             header, body = {"outcome": "limit", "limit": past.limit}, b""
         except MemoryError:
             header, body = {"outcome": "limit", "limit": "memory"}, b""
@@ -184,7 +184,7 @@ def _serialize(
         for triple in found:
             count += 1
             if count > limits.rows:
-                raise _PastLimit("rows")
+                raise _LimitExceeded("rows")
             yield triple
 
     statements: Iterable[Triple] | Iterable[Quad] = counted()

@@ -31,14 +31,14 @@ def sync_folder(folder: Path) -> None:
 
 def sync_tree(folder: Path) -> None:
     """Bring every file and folder beneath ``folder`` to the disk."""
-    for path in files_in(folder):
+    for path in list_files(folder):
         with path.open("rb") as file:
             os.fsync(file.fileno())
     for within, *_ in os.walk(folder, topdown=False, onerror=_raise):
         sync_folder(Path(within))
 
 
-def files_in(folder: Path) -> Iterator[Path]:
+def list_files(folder: Path) -> Iterator[Path]:
     """Yield every file beneath a folder; OSError where a folder cannot be read."""
     for within, _, names in sorted(os.walk(folder, onerror=_raise)):
         yield from (Path(within) / name for name in sorted(names))
@@ -69,13 +69,13 @@ def write_private(path: Path, content: str) -> None:
     replace_file(path, content.encode(), private=True)
 
 
-def write_sealed(path: Path, content: str) -> None:
+def write_checksummed(path: Path, content: str) -> None:
     """Write a private text with its checksum, and list it beside, so that its loss is seen."""
     _list(path)
-    write_private(path, sealed(content))
+    write_private(path, add_checksum(content))
 
 
-def listed(folder: Path) -> tuple[Path, ...]:
+def list_checksummed(folder: Path) -> tuple[Path, ...]:
     """Return the files with checksums that were ever written to a folder."""
     listing = folder / CONTENTS
     names = listing.read_text("utf-8", "replace").split() if listing.exists() else ()
@@ -83,8 +83,8 @@ def listed(folder: Path) -> tuple[Path, ...]:
 
 
 def _list(path: Path) -> None:
-    if path not in listed(path.parent):
-        known = "".join(f"{each.name}\n" for each in listed(path.parent))
+    if path not in list_checksummed(path.parent):
+        known = "".join(f"{each.name}\n" for each in list_checksummed(path.parent))
         replace_file(path.parent / CONTENTS, f"{known}{path.name}\n".encode())
 
 
@@ -137,7 +137,7 @@ def failures(path: Path) -> Iterator[None]:
         ) from fault
 
 
-def sealed(text: str) -> str:
+def add_checksum(text: str) -> str:
     r"""Return a text with its checksum in a last line.
 
     >>> unsealed(sealed("[]\n").encode(), Path("tokens.json"))
@@ -146,7 +146,7 @@ def sealed(text: str) -> str:
     return f"{text}{_SEAL}{_checksum(text)}\n"
 
 
-def unsealed(content: bytes, path: Path) -> bytes:
+def verify_checksum(content: bytes, path: Path) -> bytes:
     """Return what was sealed, or all of what an earlier release wrote without a checksum.
 
     Raise :class:`KnowledgeBaseError` where it is not what was written.
@@ -164,7 +164,7 @@ def _checksum(content: str | bytes) -> str:
 
 
 @contextmanager
-def alone_in(folder: Path, wait: bool = True) -> Iterator[None]:
+def lock_folder(folder: Path, wait: bool = True) -> Iterator[None]:
     """Lock a folder exclusively; BlockingIOError where it is taken, without ``wait``."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -199,7 +199,7 @@ class PrivateFile(Generic[T]):
                 return self._none
             stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
             if stamp != self._stamp:
-                content = unsealed(self._path.read_bytes(), self._path)
+                content = verify_checksum(self._path.read_bytes(), self._path)
                 self._known, self._stamp = self._read(content), stamp
             return self._known
 
@@ -210,9 +210,9 @@ class PrivateFile(Generic[T]):
             raise KnowledgeBaseError(
                 f"{self._path.parent} does not exist; make the base with `shiyi build`"
             )
-        with failures(self._path), alone_in(self._path.parent):
+        with failures(self._path), lock_folder(self._path.parent):
             yield
 
     def put(self, text: str) -> None:
         """Write the file whole, for its owner alone; call it within :meth:`alone`."""
-        write_sealed(self._path, text + "\n")
+        write_checksummed(self._path, text + "\n")

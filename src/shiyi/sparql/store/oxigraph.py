@@ -57,12 +57,12 @@ class OxigraphStore(WritableStore):
     @classmethod
     def on_disk(cls, path: Path) -> Self:
         """Open or create the store in folder ``path``, as its only writer."""
-        return cls(_opened(path, writable=True), path)
+        return cls(_open_store(path, writable=True), path)
 
     @classmethod
     def read_only(cls, path: Path) -> Self:
         """Open the store in ``path``, to which nobody writes: a snapshot."""
-        return cls(_opened(path, writable=False), path, writable=False)
+        return cls(_open_store(path, writable=False), path, writable=False)
 
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
@@ -201,9 +201,9 @@ class OxigraphStore(WritableStore):
                 return
             self._store = None
             try:
-                self._store = _opened(self._path, self._writable)
+                self._store = _open_store(self._path, self._writable)
             except KnowledgeBaseError:
-                self._store = _opened(self._path, writable=False)  # so that reading goes on
+                self._store = _open_store(self._path, writable=False)  # so that reading goes on
                 raise
 
     @override
@@ -267,7 +267,7 @@ def n_quads(quads: Iterable[Quad]) -> bytes:
 REPAIR = "run `shiyi build`, which repeats the journal, or restore a backup with `shiyi restore`"
 
 
-def _opened(path: Path, writable: bool) -> Store:
+def _open_store(path: Path, writable: bool) -> Store:
     try:
         return Store(str(path)) if writable else Store.read_only(str(path))
     except (OSError, RuntimeError) as fault:  # corruption is a RuntimeError
@@ -314,20 +314,20 @@ def _operations(verb: str, quads: Sequence[Quad]) -> Iterator[str]:
 
 def _pattern(quad: Quad, labels: list[str]) -> str:
     triple = " ".join(
-        _written(term, labels) for term in (quad.subject, quad.predicate, quad.object)
+        _write_term(term, labels) for term in (quad.subject, quad.predicate, quad.object)
     )
     if isinstance(quad.graph_name, DefaultGraph):
         return f"{triple} ."
-    return f"GRAPH {_written(quad.graph_name, labels)} {{ {triple} }}"
+    return f"GRAPH {_write_term(quad.graph_name, labels)} {{ {triple} }}"
 
 
-def _written(term: Term, labels: list[str]) -> str:
+def _write_term(term: Term, labels: list[str]) -> str:
     if isinstance(term, BlankNode):
         labels.append(term.value)
         return f"?b{len(labels) - 1}"
     if isinstance(term, Triple):
         parts = (term.subject, term.predicate, term.object)
-        return f"<<( {' '.join(_written(part, labels) for part in parts)} )>>"
+        return f"<<( {' '.join(_write_term(part, labels) for part in parts)} )>>"
     return canonical(term)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.sparql.store.files import alone_in
+from shiyi.sparql.store.files import lock_folder
 from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore
 
 _TRIES = 20  # a writer may delete a file between two of our links; then we look again
@@ -45,7 +45,7 @@ class Snapshot:
             store.backup(snapshot.path)
         except OSError as fault:
             snapshot.remove()
-            raise _unmade(home, fault) from fault
+            raise _snapshot_error(home, fault) from fault
         return snapshot
 
     @classmethod
@@ -63,12 +63,12 @@ class Snapshot:
             raise
         for left in reversed(range(_TRIES)):
             try:
-                return snapshot._filled(folder)
+                return snapshot._fill(folder)
             except (KnowledgeBaseError, OSError, ValueError) as fault:  # a name that is no text
                 shutil.rmtree(snapshot.path, ignore_errors=True)
                 if isinstance(fault, OSError) and fault.errno in _FULL:
                     snapshot.remove()
-                    raise _unmade(home, fault) from fault
+                    raise _snapshot_error(home, fault) from fault
                 if not left:
                     snapshot.remove()
                     raise KnowledgeBaseError(
@@ -91,10 +91,10 @@ class Snapshot:
             _copy_frozen(self.path, copy.path)
         except OSError as fault:
             copy.remove()
-            raise _unmade(home, fault) from fault
+            raise _snapshot_error(home, fault) from fault
         return copy
 
-    def _filled(self, folder: Path) -> Self:
+    def _fill(self, folder: Path) -> Self:
         _copy_store(folder, self.path)
         OxigraphStore.read_only(self.path).close()  # opens only if every file came along
         return self
@@ -104,7 +104,7 @@ class Snapshot:
         home.mkdir(exist_ok=True)
         remove_leftovers(home)
         own = home / f"{os.getpid()}-{secrets.token_hex(6)}"
-        with alone_in(home):
+        with lock_folder(home):
             lock = os.open(own.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(lock, fcntl.LOCK_EX)
         return cls(own, own.with_suffix(".lock"), lock)
@@ -151,14 +151,14 @@ def _copy_frozen(folder: Path, copy: Path) -> None:
     copy.mkdir()
     for file in folder.iterdir():
         if file.suffix in {".sst", ".blob"}:  # nobody writes to these, in the copy neither
-            _bring(file, copy / file.name)
+            _link_or_copy(file, copy / file.name)
         elif file.is_dir():
             shutil.copytree(file, copy / file.name)
         elif file.name != "LOCK":
             shutil.copyfile(file, copy / file.name)
 
 
-def _unmade(home: Path, fault: OSError) -> KnowledgeBaseError:
+def _snapshot_error(home: Path, fault: OSError) -> KnowledgeBaseError:
     room = "; make room there" if fault.errno in _FULL else ""
     return KnowledgeBaseError(f"no snapshot could be made in {home}: {fault}{room}")
 
@@ -169,7 +169,7 @@ def _bring_all(folder: Path, copy: Path) -> bool:
     for kind in _KINDS:
         for file in folder.glob(kind):
             if not _is_there(file, copy / file.name):
-                linked = _bring(file, copy / file.name) and linked
+                linked = _link_or_copy(file, copy / file.name) and linked
     return linked
 
 
@@ -179,7 +179,7 @@ def _is_there(file: Path, there: Path) -> bool:
     return there.samefile(file) or there.stat().st_size == file.stat().st_size
 
 
-def _bring(file: Path, there: Path) -> bool:
+def _link_or_copy(file: Path, there: Path) -> bool:
     """Link a file, or copy it where there are no links; return whether it is a link."""
     try:
         os.link(file, there)
@@ -188,7 +188,7 @@ def _bring(file: Path, there: Path) -> bool:
     except OSError as fault:
         if fault.errno not in _UNLINKABLE:
             raise
-        _tell(there.parent.parent, str(fault.strerror))
+        _warn_once(there.parent.parent, str(fault.strerror))
     else:
         return True
     shutil.copyfile(file, there)
@@ -196,7 +196,7 @@ def _bring(file: Path, there: Path) -> bool:
 
 
 @cache
-def _tell(home: Path, why: str) -> None:
+def _warn_once(home: Path, why: str) -> None:
     """State once what is slower and larger than it need be."""
     _LOG.warning(
         "no file of the store can be linked to %s (%s): each snapshot is a whole copy; "
@@ -209,7 +209,7 @@ def _tell(home: Path, why: str) -> None:
 def remove_leftovers(home: Path) -> int:
     """Delete the snapshots of owners that have died; return how many."""
     gone = 0
-    with alone_in(home):
+    with lock_folder(home):
         for lock in home.glob("*.lock"):
             gone += _remove_if_left(lock)
         for half in home.glob("*.tmp"):  # a backup of Oxigraph that was killed

@@ -28,7 +28,7 @@ _WITH_TERMS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
+class RestrictedContent:
     """Restricted claims, evidence and passages by IRI, and the triples that claims assert."""
 
     evidence: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ class Withheld:
         return (subject, canonical(quad.predicate), canonical(value)) in self.triples
 
 
-def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
+def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedContent:
     """Find what is restricted, in every graph; the time grows with its amount.
 
     That is what restricted sources say (with ``licence``: what all but sources under it say),
@@ -75,22 +75,22 @@ def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
     """
     shut = _shut_sources(store, licence)
     if not shut:
-        return Withheld()
+        return RestrictedContent()
     evidence: set[Term] = set()
     supported: set[Term] = set()
     for source in shut:
-        for node in set(_pointing(store, DCTERMS.source, source)):
-            if users := set(_pointing(store, SHIYI.evidence, node)):
+        for node in set(_subjects_pointing(store, DCTERMS.source, source)):
+            if users := set(_subjects_pointing(store, SHIYI.evidence, node)):
                 evidence.add(node)
                 supported |= users
     claims = {each for each in supported if set(_values(store, each, SHIYI.evidence)) <= evidence}
     hidden = _all_from(store, claims, (PROV.wasDerivedFrom,))  # derived claims, at any depth
     below = _all_from(store, shut, (PROV.wasDerivedFrom, SHIYI.partOfSection))
-    triples = list(_asserted(store, hidden))
+    triples = list(_asserted_triples(store, hidden))
     values = {
-        each for each in _said(triples) if not _is_said_elsewhere(store, each, hidden, triples)
+        each for each in _text_ends(triples) if not _is_said_elsewhere(store, each, hidden, triples)
     }
-    return Withheld(
+    return RestrictedContent(
         _texts(evidence),
         _texts(hidden),
         _texts((below - shut - hidden - evidence) | values),
@@ -101,7 +101,7 @@ def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
     )
 
 
-def _said(triples: Iterable[Triple]) -> set[Term]:
+def _text_ends(triples: Iterable[Triple]) -> set[Term]:
     """Return the texts that are the objects of some claims."""
     objects = {each.object for each in triples}
     return {each for each in objects if isinstance(each, NamedNode) and is_text(each.value)}
@@ -121,7 +121,7 @@ def _is_said_elsewhere(
     )
 
 
-def hide(snapshot: Snapshot, whole: bool = False, open_to_all: bool = False) -> bool:
+def remove_restricted(snapshot: Snapshot, whole: bool = False, open_to_all: bool = False) -> bool:
     """Remove restricted data from a snapshot; return whether there was any.
 
     From a ``whole`` one, for those who may read all, only the writer's own notes go;
@@ -130,7 +130,7 @@ def hide(snapshot: Snapshot, whole: bool = False, open_to_all: bool = False) -> 
     """
     store = OxigraphStore.read_only(snapshot.path)
     try:  # of the snapshot, and not of what it was made of: that may have changed since
-        hidden = Withheld() if whole or open_to_all else withheld(store)
+        hidden = RestrictedContent() if whole or open_to_all else find_restricted(store)
         private = private_graphs(store)
     finally:
         store.close()
@@ -155,7 +155,7 @@ def private_graphs(store: QuadStore) -> set[str]:
     return {name for name in found if name.startswith(PRIVATE)}
 
 
-def strip(folder: Path, hidden: Withheld, private: Iterable[str]) -> None:
+def strip(folder: Path, hidden: RestrictedContent, private: Iterable[str]) -> None:
     """Remove hidden data and private graphs from a copy of the store."""
     store = OxigraphStore.on_disk(folder)
     try:
@@ -167,20 +167,20 @@ def strip(folder: Path, hidden: Withheld, private: Iterable[str]) -> None:
         store.close()
 
 
-def _hidden_quads(store: OxigraphStore, hidden: Withheld) -> list[Quad]:
+def _hidden_quads(store: OxigraphStore, hidden: RestrictedContent) -> list[Quad]:
     nodes = [NamedNode(each) for each in hidden.nodes]
     found = [quad for node in nodes for quad in store.match(node)]
     found += [quad for node in nodes for quad in store.match(None, None, node)]
-    for triple in _asserted(store, map(NamedNode, hidden.claims)):
+    for triple in _asserted_triples(store, map(NamedNode, hidden.claims)):
         subject = triple.subject
         if isinstance(subject, NamedNode):
             found += store.match(subject, triple.predicate, triple.object)
     if nodes:  # statements about them, which no index finds
-        found += (quad for quad in with_terms(store) if hidden.holds(quad))
+        found += (quad for quad in quads_with_triple_terms(store) if hidden.holds(quad))
     return found
 
 
-def with_terms(store: QuadStore) -> Iterator[Quad]:
+def quads_with_triple_terms(store: QuadStore) -> Iterator[Quad]:
     """Yield the quads with a triple term as object, which no index tells apart."""
     # nearly all of them are found by this, and the query below has then little to decode
     yield from (q for q in store.match(None, RDF.reifies) if isinstance(q.object, Triple))
@@ -202,7 +202,7 @@ def _shut_sources(store: QuadStore, licence: str | None) -> set[Term]:
     return shut
 
 
-def _pointing(store: QuadStore, predicate: NamedNode, node: Term) -> Iterator[Term]:
+def _subjects_pointing(store: QuadStore, predicate: NamedNode, node: Term) -> Iterator[Term]:
     return (quad.subject for quad in store.match(None, predicate, node) if _counts(quad))
 
 
@@ -225,13 +225,13 @@ def _all_from(store: QuadStore, start: Iterable[Term], ways: tuple[NamedNode, ..
     found, left = set(start), list(start)
     while left:
         node = left.pop()
-        new = {each for way in ways for each in _pointing(store, way, node)} - found
+        new = {each for way in ways for each in _subjects_pointing(store, way, node)} - found
         found |= new
         left += new
     return found
 
 
-def _asserted(store: QuadStore, claims: Iterable[Term]) -> Iterator[Triple]:
+def _asserted_triples(store: QuadStore, claims: Iterable[Term]) -> Iterator[Triple]:
     for claim in claims:
         for triple in _values(store, claim, RDF.reifies):
             if isinstance(triple, Triple):

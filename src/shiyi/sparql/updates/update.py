@@ -13,10 +13,10 @@ from shiyi.model.iris import GRAPH
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
 from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.base.writer import UNFLUSHED, after_commit
-from shiyi.sparql.queries.requests import bare_text, check_update
+from shiyi.sparql.base.writer import UNFLUSHED, guard_after_commit
+from shiyi.sparql.queries.requests import blank_text, check_update
 from shiyi.sparql.sandbox.process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.sandbox.replies import death, past_time, raise_if_refused, seconds_of
+from shiyi.sparql.sandbox.replies import clamp, death, raise_if_refused, time_error
 from shiyi.sparql.store.oxigraph import NO_GRAPHS, parse_n_quads
 from shiyi.sparql.store.snapshots import Snapshot
 
@@ -27,7 +27,7 @@ _NAMES: Final = re.compile(r"[?$]\w+|[\w.-]*:[\w.:%-]*")
 _SHORT: Final = re.compile(r"\bDELETE\s*$", re.IGNORECASE)
 
 
-def with_graphs(text: str, bare: str, default: Sequence[str], named: Sequence[str]) -> str:
+def set_dataset(text: str, bare: str, default: Sequence[str], named: Sequence[str]) -> str:
     """Return the update with the data set of the request in each of its WHERE clauses.
 
     ``bare`` is the same text with blanks for what stands in comments, texts and IRIs. QueryError
@@ -144,9 +144,9 @@ class Updater:
     ) -> Change:
         """Do a SPARQL update, all or nothing; its LOAD and SERVICE are refused."""
         bare = check_update(text, self._settings.max_query_bytes)
-        written = with_graphs(text, bare, default_graphs, named_graphs)
+        written = set_dataset(text, bare, default_graphs, named_graphs)
         if written != text:
-            bare = bare_text(written)
+            bare = blank_text(written)
         request = {
             "task": "update",
             "text": written,
@@ -154,7 +154,7 @@ class Updater:
             "base": base or None,
             "maintains": author.maintains,
         }
-        return self._apply(request, b"", author, seconds_of(self._settings, timeout))
+        return self._apply(request, b"", author, clamp(self._settings, timeout))
 
     def merge(self, graph: str, parts: Sequence[Part], base: str, author: Author) -> Change:
         """Add an upload to a graph; the empty name is the default graph."""
@@ -210,7 +210,7 @@ class Updater:
             "parts": [(part.form, len(part.body)) for part in parts],
         }
         body = b"".join(part.body for part in parts)
-        return self._apply(request, body, author, seconds_of(self._settings, None))
+        return self._apply(request, body, author, clamp(self._settings, None))
 
     def _apply(
         self, request: dict[str, Any], body: bytes, author: Author, seconds: float
@@ -224,10 +224,10 @@ class Updater:
             except BaseException:
                 self._discard()  # the copy may hold what was not written
                 raise
-        with after_commit("update", author.key):
+        with guard_after_commit("update", author.key):
             self._changed()
         if moved:
-            with after_commit("update", author.key):
+            with guard_after_commit("update", author.key):
                 self.listener(moved)
         return change
 
@@ -245,12 +245,12 @@ class Updater:
         self, request: dict[str, Any], body: bytes, seconds: float
     ) -> tuple[dict[str, Any], bytes]:
         process, copy = self._prepare()
-        process.greeting()
+        process.wait_for_greeting()
         asked = {**request, "snapshot": str(copy.path), "seconds": seconds, "writes": True}
         try:
             header, spool = process.ask(asked, time.monotonic() + seconds, body)
         except TimeoutError:
-            raise past_time(seconds) from None
+            raise time_error(seconds) from None
         except WorkerGoneError as gone:
             raise death(gone.status, seconds) from None
         with spool:

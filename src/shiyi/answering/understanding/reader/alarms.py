@@ -19,7 +19,7 @@ _COMPLAINTS: Final = frozenset({"signs", "symptom"})  # slots that a denial empt
 _BEFORE: Final = 30  # characters that a denial may begin before what it denies
 
 
-def slots_in(text: str) -> tuple[str, ...]:
+def find_slots(text: str) -> tuple[str, ...]:
     """Return the names of the slots of ``cues/slots.tsv`` that a folded text fills.
 
     A complaint that is denied fills none.

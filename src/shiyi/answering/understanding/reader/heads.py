@@ -13,11 +13,19 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.answering.understanding.frame import ALARMS, ASKS, POLARITIES, WHO, Ask, Frame, Patient
-from shiyi.answering.understanding.reader.alarms import alarm_of, slots_in
-from shiyi.columnar.mapped_file import Mapped
+from shiyi.answering.understanding.frame import (
+    ALARMS,
+    ASKS,
+    POLARITIES,
+    WHO,
+    Frame,
+    Intent,
+    Patient,
+)
+from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
+from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import IndexMismatchError, MissingExtraError
-from shiyi.linking.embedding.embedder import Embedder, shipped
+from shiyi.linking.embedding.embedder import Embedder, open_shipped
 from shiyi.linking.normalization import QuestionText
 
 Floats = NDArray[np.float32]
@@ -92,7 +100,7 @@ def _grams(text: str, shortest: int, longest: int) -> list[str]:
     ]
 
 
-def without_names(text: str, spans: Sequence[Span]) -> tuple[str, list[str]]:
+def mask_names(text: str, spans: Sequence[Span]) -> tuple[str, list[str]]:
     """Return an aligned text with a character of its kind for each name, and these in order.
 
     >>> without_names("goji for cough", [(0, 4, "Food"), (9, 14, "Symptom")])
@@ -112,7 +120,7 @@ def features(text: QuestionText, spans: Sequence[Span], slots: Sequence[str]) ->
 
     The weights of the n-grams are of length 1 together, those of the others of their weight.
     """
-    unnamed, kinds = without_names(text.aligned, spans)
+    unnamed, kinds = mask_names(text.aligned, spans)
     counts = Counter(kinds)
     shown = [f"{kind}{min(count, _MANY)}" for kind, count in counts.items()] or ["no name"]
     shown += [f"has {kind}" for kind in counts] + ["order " + "".join(kinds[:4])]
@@ -163,7 +171,7 @@ class Reader:
     @classmethod
     def open(cls, path: Path, embedder: Embedder) -> Self:
         """Open trained heads; ``IndexMismatchError`` where they are of another embedding."""
-        file = Mapped.open(path, format=FORMAT, embedding=embedder.identity)
+        file = Memmap.open(path, format=FORMAT, embedding=embedder.identity)
         heads = {
             name: Head(
                 file.words(name),
@@ -183,7 +191,7 @@ class Reader:
 
     def read(self, text: QuestionText, spans: Sequence[Span] = ()) -> Frame:
         """Read a question in which ``spans`` name something known."""
-        slots = slots_in(text.folded)
+        slots = find_slots(text.folded)
         found = features(text, spans, slots)
         vector = self.embedder.encode([text.raw])[0]
         polarity = self.heads["polarity"].probabilities(found, vector).argmax()
@@ -200,15 +208,15 @@ class Reader:
             slots=slots,
         )
 
-    def likeliest(self, text: QuestionText) -> Ask:
+    def likeliest(self, text: QuestionText) -> Intent:
         """Return what a clause asks most likely, without the rest of its frame."""
-        found = features(text, (), slots_in(text.folded))
+        found = features(text, (), find_slots(text.folded))
         return self._asks(found, self.embedder.encode([text.raw])[0])[0]
 
-    def _asks(self, found: Features, vector: Floats) -> tuple[Ask, ...]:
+    def _asks(self, found: Features, vector: Floats) -> tuple[Intent, ...]:
         probabilities = self.heads["ask"].probabilities(found, vector).tolist()
         ranked = sorted(zip(ASKS, probabilities, strict=True), key=lambda each: -each[1])
-        return tuple(Ask(name, p) for name, p in ranked)  # type: ignore[arg-type]
+        return tuple(Intent(name, p) for name, p in ranked)  # type: ignore[arg-type]
 
 
 @cache
@@ -217,7 +225,7 @@ def shipped_reader() -> Reader:
 
     Raise ``MissingExtraError`` where its files were left out of the installation.
     """
-    embedder = shipped()
+    embedder = open_shipped()
     if embedder is None or not SHIPPED.is_file():
         raise MissingExtraError("the reader of questions", "neural")
     return Reader.open(SHIPPED, embedder)

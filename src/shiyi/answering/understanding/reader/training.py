@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.answering.understanding.frame import ALARMS, ASKS
-from shiyi.answering.understanding.reader.alarms import alarm_of, slots_in
+from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
 from shiyi.answering.understanding.reader.heads import (
     BUCKETS,
     FORMAT,
@@ -25,7 +25,7 @@ from shiyi.answering.understanding.reader.heads import (
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import words, write
 from shiyi.errors import MissingExtraError, TableError
-from shiyi.linking.embedding.embedder import Embedder, shipped
+from shiyi.linking.embedding.embedder import Embedder, open_shipped
 from shiyi.linking.normalization import QuestionText
 from shiyi.ontology.lexicon import rows
 from shiyi.settings import Settings
@@ -97,7 +97,7 @@ class Measures:
 
 def train_reader(output: Path | None = None) -> tuple[Path, Measures]:
     """Train all heads, calibrated on families left out, and write them."""
-    embedder = shipped()
+    embedder = open_shipped()
     if embedder is None:
         raise MissingExtraError("the reader", "neural")
     every = utterances()
@@ -137,7 +137,7 @@ def _features(every: Sequence[Utterance], embedder: Embedder) -> Any:
         raise MissingExtraError("training the reader", "neural") from fault
     places, values, starts = list[Any](), list[Any](), [0]
     for each in every:
-        found, weights = features(each.text, each.spans, slots_in(each.text.folded))
+        found, weights = features(each.text, each.spans, find_slots(each.text.folded))
         places.append(found)
         values.append(weights)
         starts.append(starts[-1] + len(found))
@@ -194,7 +194,7 @@ def _measures(
     gold = np.array([ASKS.index(each.labels["ask"]) for each in every])
     alarms = [ASKS.index(each) for each in ALARMS]
     alarming = np.isin(gold, alarms)
-    stated = np.array([bool(alarm_of(slots_in(each.text.folded))) for each in every])
+    stated = np.array([bool(alarm_of(find_slots(each.text.folded))) for each in every])
     raised = stated | (danger >= Settings().understanding.alarm_from)
     sure, right = asks.max(axis=1), asks.argmax(axis=1) == gold
     return Measures(

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from shiyi.ingest.extraction.books import statement as kinds
-from shiyi.ingest.extraction.books.patterns import corrected, pattern, phrase
+from shiyi.ingest.extraction.books.patterns import correct_miscodings, pattern, phrase
 from shiyi.ingest.extraction.books.sections import HARMS, STRICT, USES, Block
 from shiyi.ingest.extraction.books.vocabulary import (
     Phrase,
     is_of_words,
     materials,
     names_state,
-    phrase_of,
+    parse_phrase,
 )
 
 GAP = "，、。, \ue000\ue003"
@@ -110,17 +110,17 @@ class Item:
 
 
 @dataclass(slots=True)
-class Found:
+class Parse:
     """The statements of a clause; ``until`` is where they end, at its end or after it."""
 
     until: int
     items: list[Item] = field(default_factory=list)
 
 
-Reader = Callable[[Clause], Found | None]
+Reader = Callable[[Clause], Parse | None]
 
 
-def first_found(readers: tuple[Reader, ...], clause: Clause) -> Found | None:
+def read_first(readers: tuple[Reader, ...], clause: Clause) -> Parse | None:
     """Return what the first reader finds that has anything to do with a clause."""
     for reader in readers:
         if (found := reader(clause)) is not None:
@@ -130,15 +130,15 @@ def first_found(readers: tuple[Reader, ...], clause: Clause) -> Found | None:
 
 def clean(words: str) -> str:
     """Return words without marks, and with the miscodings of the corpus put right."""
-    return corrected(_MARKS.sub("", words))
+    return correct_miscodings(_MARKS.sub("", words))
 
 
-def caution(clause: Clause, words: str = "") -> Found:
+def caution(clause: Clause, words: str = "") -> Parse:
     """Return a caution of the subject for ``words``, or of eating it at all."""
     item = Item(
         kinds.CAUTION, clean(words) if words else phrase("eaten"), clause.first, clause.last
     )
-    return Found(clause.last, [item])
+    return Parse(clause.last, [item])
 
 
 _ANY = re.compile(r"[，、。；\ue000∶]")
@@ -146,11 +146,11 @@ _LISTED = re.compile(r"、[^，。；]")
 _FEW = 12  # characters between a helper of a recipe and what both do
 
 
-def actions(clause: Clause) -> Found | None:
+def actions(clause: Clause) -> Parse | None:
     """Read what it does and what it is used for; an item of a list goes on with its relation."""
     state = clause.state
     if state.harmful or _is_of_a_ban(clause):
-        return Found(clause.last)
+        return Parse(clause.last)
     bare = pattern("tail").sub("", clause.words)
     if 1 < len(bare) < len(clause.words):
         clause = replace(clause, last=clause.first + len(bare))
@@ -160,11 +160,11 @@ def actions(clause: Clause) -> Found | None:
         state.listing = ""
     if state.listing and pattern("only-properties").match(clause.words):
         state.listing = ""
-        return Found(clause.last)
+        return Parse(clause.last)
     if state.block.mode == HARMS:
         return None
-    readers = (_recipe, _applied, _able, _remedy, _acts, _prepared)
-    if (found := first_found(readers, clause)) is not None:
+    readers = (_recipe, _apply_readers, _able, _remedy, _acts, _read_preparation)
+    if (found := read_first(readers, clause)) is not None:
         return found
     goes_on = state.listing == kinds.RELIEVES and len(clause.words) <= _SHORTEST_LIST
     state.listing = WEAK if goes_on or (state.listing and state.dotted) else ""
@@ -183,7 +183,7 @@ def _is_of_a_ban(clause: Clause) -> bool:
     )
 
 
-def _item(clause: Clause, words: str, start: int, end: int, combined: bool = False) -> Found | None:
+def _item(clause: Clause, words: str, start: int, end: int, combined: bool = False) -> Parse | None:
     """Return the statement of words at ``start`` that name an action or a complaint."""
     if pattern("not-act").match(words) or pattern("eating").fullmatch(words):
         return None
@@ -191,7 +191,7 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
     cut = use.end() if use else 0
     bare = pattern("tail").sub("", words[cut:])
     treated = use is not None and pattern("treats").match(words) is not None
-    kind = phrase_of(clean(bare), treated)
+    kind = parse_phrase(clean(bare), treated)
     if use or kind is Phrase.COMPLAINT:
         clause.state.listing = kinds.RELIEVES
     ill = pattern("of-illness").search(clause.text, start, end + 2) or (
@@ -200,14 +200,14 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
     mixed = kind is Phrase.ACTION and (ill or _has_head_after(clause, bare, end))
     mixed = mixed or (kind is Phrase.COMPLAINT and _is_fused(clean(bare)))
     if clause.is_damaged(start, end) or mixed or (use and kind is None):
-        return Found(end)
+        return Parse(end)
     if kind is None:
         return None
     relation = kinds.EFFICACY if kind is Phrase.ACTION else kinds.RELIEVES
     if relation == kinds.RELIEVES and clause.state.title and clause.state.title in bare:
         return None  # the harm that the thing itself does
     combined = combined or clause.state.combined or _is_made_with(clause)
-    return Found(end, [Item(relation, clean(bare), start + cut, end, combined)])
+    return Parse(end, [Item(relation, clean(bare), start + cut, end, combined)])
 
 
 def _has_head_after(clause: Clause, bare: str, end: int) -> bool:
@@ -220,13 +220,13 @@ def _is_fused(words: str) -> bool:
     """Return whether a complaint and an action after it stand together without a mark."""
     return any(
         pattern("use-joined").match(words, at)
-        and phrase_of(words[at:]) is Phrase.ACTION
-        and phrase_of(words[:at]) is Phrase.COMPLAINT
+        and parse_phrase(words[at:]) is Phrase.ACTION
+        and parse_phrase(words[:at]) is Phrase.COMPLAINT
         for at in range(2, len(words) - 2)
     )
 
 
-def _acts(clause: Clause) -> Found | None:
+def _acts(clause: Clause) -> Parse | None:
     """Read a use, an action, or a complaint of a list; in a commentary only after a cue."""
     state = clause.state
     lead = pattern("lead-act").match(clause.words)
@@ -235,14 +235,14 @@ def _acts(clause: Clause) -> Found | None:
     at = eaten.end() if eaten else at
     words = clause.words[at:]
     if pattern("prepared-for").match(clause.text[clause.last :]):
-        return Found(clause.last)
+        return Parse(clause.last)
     use = pattern("use-verb").match(words)
     cued = bool(use or pattern("cued").match(clause.words))
     if not (not state.argues or cued or state.listing):
         return None
-    complains = not use and phrase_of(clean(words)) is Phrase.COMPLAINT
+    complains = not use and parse_phrase(clean(words)) is Phrase.COMPLAINT
     defined = state.block.mode == STRICT and pattern("defined").search(clause.words)
-    if complains and (eaten or not _goes_on(clause) or defined):
+    if complains and (eaten or not _continues_list(clause) or defined):
         return None
     if complains and pattern("explained").search(clause.text, 0, clause.first):
         return None
@@ -309,7 +309,7 @@ def _drugs(words: str, title: str) -> int:
     return len(found)
 
 
-def _goes_on(clause: Clause) -> bool:
+def _continues_list(clause: Clause) -> bool:
     """Return whether a complaint without a verb is one of those that the entry lists."""
     state = clause.state
     if _is_warned(clause) or (clause.opens and pattern("harm").match(clause.following)):
@@ -326,7 +326,7 @@ def _goes_on(clause: Clause) -> bool:
         return False
     before = _ITEM.findall(clause.before)
     warns = any(pattern("ban").search(each) for each in _ITEM.findall(clause.after))
-    text = not before or phrase_of(clean(pattern("use-verb").sub("", before[-1])))
+    text = not before or parse_phrase(clean(pattern("use-verb").sub("", before[-1])))
     return bool(text) and not warns and not state.argues
 
 
@@ -342,11 +342,11 @@ def _is_warned(clause: Clause) -> bool:
         if clause.state.listing != kinds.RELIEVES:  # else the ban may name its own state alone
             bare = pattern("of-whom").sub("", bare)
         if not names_state(clean(bare)):
-            return pattern("ban").search(each[0]) is not None and not phrase_of(clean(each[0]))
+            return pattern("ban").search(each[0]) is not None and not parse_phrase(clean(each[0]))
     return False
 
 
-def _recipe(clause: Clause) -> Found | None:
+def _recipe(clause: Clause) -> Parse | None:
     """Read what it does together with another drug."""
     whole = pattern("recipe").match(clause.words)
     match = whole or pattern("recipe").match(clause.here)
@@ -365,17 +365,17 @@ def begins_material(words: str, title: str = "") -> bool:
     return any(name in materials() and name not in title for name in names)
 
 
-def _prepared(clause: Clause) -> Found | None:
+def _read_preparation(clause: Clause) -> Parse | None:
     return _of(clause, pattern("preparation").match(clause.words))
 
 
-def _applied(clause: Clause) -> Found | None:
+def _apply_readers(clause: Clause) -> Parse | None:
     match = pattern("applied").match(clause.words)
-    treated = match and phrase_of(clean(match["what"])) is Phrase.COMPLAINT
+    treated = match and parse_phrase(clean(match["what"])) is Phrase.COMPLAINT
     return _of(clause, match) if treated else None
 
 
-def _of(clause: Clause, match: re.Match[str] | None, combined: bool = False) -> Found | None:
+def _of(clause: Clause, match: re.Match[str] | None, combined: bool = False) -> Parse | None:
     """Return the statement of what a pattern found that it acts on, or is put on."""
     if match is None:
         return None
@@ -385,19 +385,19 @@ def _of(clause: Clause, match: re.Match[str] | None, combined: bool = False) -> 
     return _item(clause, words, start, clause.first + match.end(), combined)
 
 
-def _able(clause: Clause) -> Found | None:
+def _able(clause: Clause) -> Parse | None:
     """Read a use that names its complaint before the verb."""
     match = pattern("able").match(_ANY.split(clause.here, maxsplit=1)[0])
     if match is None:
         return None
     words = pattern("able-lead").sub("", match["what"])
-    if phrase_of(clean(words)) is not Phrase.COMPLAINT:
+    if parse_phrase(clean(words)) is not Phrase.COMPLAINT:
         return None
     end = clause.first + match.end("what")
     return _item(clause, words, end - len(words), clause.first + match.end())
 
 
-def _remedy(clause: Clause) -> Found | None:
+def _remedy(clause: Clause) -> Parse | None:
     """Read for what a text calls it the right remedy."""
     return _of(clause, pattern("remedy").match(clause.words))
 

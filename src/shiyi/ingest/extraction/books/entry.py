@@ -9,12 +9,12 @@ from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.clauses import (
     GAP,
     Clause,
-    Found,
     Item,
+    Parse,
     State,
     actions,
     begins_material,
-    first_found,
+    read_first,
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
@@ -24,7 +24,7 @@ from shiyi.ingest.extraction.books.vocabulary import (
     is_of_words,
     materials,
     names_material,
-    phrase_of,
+    parse_phrase,
     today,
 )
 
@@ -50,13 +50,13 @@ def _label(clause: Clause) -> int | None:
     """Return where the properties begin after their label or speaker; -1 where none is meant."""
     if match := pattern("named").match(clause.here):
         used = match["name"] and pattern("use-verb").match(clause.here)
-        _turn_to_named(clause.state, match["name"] or "")
+        _set_part(clause.state, match["name"] or "")
         return -1 if used else clause.first + match.end()
     match = pattern("speakers").match(clause.here)
     return clause.first + match.end() if match else None
 
 
-def _turn_to_named(state: State, words: str) -> None:
+def _set_part(state: State, words: str) -> None:
     """Turn to the material that stands before its properties, if that is another."""
     bare = pattern("of-it").sub("", words)
     if bare != words and bare not in state.title:
@@ -67,7 +67,7 @@ def _turn_to_named(state: State, words: str) -> None:
         state.turn(names[0], doubtful=names[0] != words)
 
 
-def kinds_of_subject(clause: Clause) -> Found | None:
+def kinds_of_subject(clause: Clause) -> Parse | None:
     """Read the nature of one kind of the subject, without label: that of the north is cool."""
     match = pattern("kinds").match(clause.words)
     if (
@@ -77,19 +77,19 @@ def kinds_of_subject(clause: Clause) -> Found | None:
         or pattern("not-kinds").search(match["name"])
     ):
         return None
-    return Found(clause.last, [Item(kinds.NATURE, match["nature"], clause.first, clause.last)])
+    return Parse(clause.last, [Item(kinds.NATURE, match["nature"], clause.first, clause.last)])
 
 
-def toxicity(clause: Clause) -> Found | None:
+def toxicity(clause: Clause) -> Parse | None:
     """Read toxicity that a clause states alone."""
     match = pattern("toxic").match(clause.words)
     token = pattern("token").match(clause.words)
     if match is None or (token and token.end() < len(clause.words)):
         return None
-    return Found(clause.last, [Item(kinds.TOXICITY, match["tox"], clause.first, clause.last)])
+    return Parse(clause.last, [Item(kinds.TOXICITY, match["tox"], clause.first, clause.last)])
 
 
-def properties(clause: Clause) -> Found | None:
+def properties(clause: Clause) -> Parse | None:
     """Read natures, flavours and toxicity: with their labels, or bare where a sentence begins."""
     state, at = clause.state, _label(clause)
     seen = {kinds.NATURE, kinds.FLAVOUR} & state.seen
@@ -103,7 +103,7 @@ def properties(clause: Clause) -> Found | None:
         Item(name, pattern("sweet").sub(phrase("sweet"), word), clause.first, until)
         for name, word, _ in results
     ]
-    found = Found(until, items)
+    found = Parse(until, items)
     if until < clause.last and (more := channels(clause.rest(until))):
         found.items += more.items
         found.until = more.until
@@ -121,7 +121,7 @@ def _stands_bare(clause: Clause, results: list[tuple[str, str, int]], first: boo
     return several or bool(state.part) or (first and clause.first == 0)
 
 
-def channels(clause: Clause) -> Found | None:
+def channels(clause: Clause) -> Parse | None:
     """Read the channels that a clause says are entered; what follows them is read again."""
     match = pattern("channels").match(clause.text, clause.first, clause.end)
     if not match:
@@ -130,7 +130,7 @@ def channels(clause: Clause) -> Found | None:
         Item(kinds.CHANNEL, each[0], clause.first, match.end())
         for each in pattern("channel").finditer(match["list"])
     ]
-    found = Found(max(match.end(), clause.last), items)
+    found = Parse(max(match.end(), clause.last), items)
     clause.state.listing = clause.state.listing or kinds.EFFICACY
     rest = clause.rest(match.end())
     if len(rest.words) > 1 and (more := actions(rest)):
@@ -223,7 +223,7 @@ def _read_block(state: State) -> Iterator[BookStatement]:
     arguments = len(pattern("argues").findall(text))
     argues = state.dotted and arguments > _FEW_ARGUMENTS * text.count("。")
     sentences = list(pattern("sentence").finditer(text))
-    dosed = _dosed(sentences) if state.dotted else frozenset()
+    dosed = _find_dosed(sentences) if state.dotted else frozenset()
     first, last = _recipes(text)
     joined = patient = 0  # sentences that still speak of what was joined, or of one patient
     for number, match in enumerate(sentences):
@@ -250,7 +250,7 @@ def _read_block(state: State) -> Iterator[BookStatement]:
 _JOINED_FOR = 6
 
 
-def _dosed(sentences: list[re.Match[str]]) -> frozenset[int]:
+def _find_dosed(sentences: list[re.Match[str]]) -> frozenset[int]:
     """Return the sentences of a dotted edition beside doses of two drugs or a named formula."""
     doses = [
         len(pattern("amounts").findall(each[0]))
@@ -291,7 +291,7 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
         state.doubtful = True  # whether it still speaks of a part named in passing
     yield from _denials(state, start, sentence)
     clauses = [(start + m.start(), start + m.end()) for m in _CLAUSE.finditer(sentence)]
-    denied = _denied([text[first:last] for first, last in clauses])
+    denied = _find_denied([text[first:last] for first, last in clauses])
     at = start
     for number, (first, last) in enumerate(clauses):
         if first < at:
@@ -300,7 +300,7 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
         first = _after_part(state, first, end, opening)
         if first >= last:
             continue
-        found = first_found(_READERS, Clause(state, start, first, last, end))
+        found = read_first(_READERS, Clause(state, start, first, last, end))
         if found is None:
             continue
         at = max(found.until, last)
@@ -367,7 +367,7 @@ def _is_own(name: str, title: str) -> bool:
     return title.endswith(name)
 
 
-def _denied(clauses: list[str]) -> set[int]:
+def _find_denied(clauses: list[str]) -> set[int]:
     """Return the clauses that are denied, by themselves or by what follows them."""
     untrue = [n for n, words in enumerate(clauses) if pattern("untrue").search(words)]
     claimed = [n for n, words in enumerate(clauses) if pattern("claimed").search(words)]
@@ -428,7 +428,7 @@ def _may_be_part(words: str) -> bool:
     part = pattern("of-part").search(words)
     if part is None or pattern("not-part").search(words):
         return False
-    return phrase_of(words) is None or pattern("animal").search(words) is not None
+    return parse_phrase(words) is None or pattern("animal").search(words) is not None
 
 
 def _denials(state: State, start: int, sentence: str) -> Iterator[BookStatement]:

@@ -20,7 +20,7 @@ from shiyi.ingest.extraction.books.entry import read_entry
 from shiyi.ingest.extraction.books.patterns import pattern, synonyms
 from shiyi.ingest.extraction.books.recipes import Recipe, read_recipes
 from shiyi.ingest.extraction.books.statement import DENIED, BookStatement
-from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, own_parts, today
+from shiyi.ingest.extraction.books.vocabulary import Phrase, load_named_parts, materials, today
 from shiyi.ingest.extraction.extractor import ExtractedStatement, Extraction
 from shiyi.model.claim import Polarity, Tier
 from shiyi.model.iris import content_hash, resource
@@ -49,7 +49,7 @@ _Key = tuple[NamedNode, NamedNode, Object, Polarity]
 
 
 @dataclass(slots=True)
-class _Found:
+class _Section:
     """What the passages of a section yield."""
 
     passages: Sequence[Passage]
@@ -161,9 +161,9 @@ class EntryExtractor:
         self, passages: list[Passage], document: Document, place: NamedNode, named: str
     ) -> list[Extraction]:
         path = passages[0].section.path
-        title = bare_title(path[-1])
+        title = strip_title(path[-1])
         start, raw = passages[0].start, document.text[passages[0].start : passages[-1].end]
-        found = _Found(passages, document, [{} for _ in passages], [Counter() for _ in passages])
+        found = _Section(passages, document, [{} for _ in passages], [Counter() for _ in passages])
         book = books().get(document.name)
         classic = document.source.tier is Tier.CLASSIC
         names = _Names(self._lexicon, classic, self._unclear, found, place)
@@ -207,7 +207,7 @@ class EntryExtractor:
                 continue
             polarity = Polarity.NEGATIVE if each.polarity == DENIED else Polarity.POSITIVE
             sure = _REPORTED if each.reported else 1.0
-            for predicate, value in self._linked(each, names):
+            for predicate, value in self._link_parts(each, names):
                 found.add(about, predicate, value, (each.start, each.end), polarity, sure)
 
     def _aliases(self, raw: str, start: int, subject: NamedNode, names: "_Names") -> None:
@@ -245,7 +245,7 @@ class EntryExtractor:
                     return method, (first, last)
         return None
 
-    def _linked(
+    def _link_parts(
         self, each: BookStatement, names: "_Names"
     ) -> Iterator[tuple[NamedNode, NamedNode]]:
         """Yield the relations and concepts that a statement says of its subject."""
@@ -329,7 +329,7 @@ class EntryExtractor:
         return (SHIYI.indicatedFor, condition) if condition else None
 
 
-def bare_title(title: str) -> str:
+def strip_title(title: str) -> str:
     """Return a section's title without its number, marks and notes."""
     return clean(pattern("title").sub("", pattern("title").sub("", title.strip())).strip())
 
@@ -359,7 +359,7 @@ class _Names:
     lexicon: Lexicon
     classic: bool
     unclear: set[str]
-    found: _Found
+    found: _Section
     place: NamedNode
 
     def is_known(self, words: str) -> bool:
@@ -389,7 +389,7 @@ class _Names:
         whole = self.subject(title)
         if whole is None or (self.classic and title + bare in self.unclear):
             return None
-        if bare in own_parts().get(self.lexicon.name(whole), ()) or title.endswith(bare):
+        if bare in load_named_parts().get(self.lexicon.name(whole), ()) or title.endswith(bare):
             return whole
         name = _name_of_part(title, bare)
         return self.lexicon.material(name) or self._own("material", name, "Herb")

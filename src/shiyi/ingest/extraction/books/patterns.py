@@ -75,7 +75,7 @@ def _corrections() -> tuple[re.Pattern[str], Mapping[str, str]]:
     return re.compile("|".join(sorted(right, key=len, reverse=True))), right
 
 
-def corrected(words: str) -> str:
+def correct_miscodings(words: str) -> str:
     """Return words with the miscodings of the corpus put right.
 
     >>> corrected("天行黄胆")

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from shiyi.ingest.extraction.books.clauses import clean
 from shiyi.ingest.extraction.books.patterns import pattern
-from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, phrase_of
+from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, parse_phrase
 
 _FEWEST = 2  # ingredients of a recipe; what has fewer is a single remedy
 _KNOWN = 0.7  # of the names of a list of ingredients, at least
@@ -66,7 +66,7 @@ def read_recipes(raw: str, title: str, start: int, end: int) -> Iterator[Recipe]
 
 def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
     if labelled := pattern("recipe-labelled").search(raw, first, last):
-        return _labelled(raw, name, labelled)
+        return _read_labelled(raw, name, labelled)
     method = pattern("recipe-method").search(raw, first, last)
     made = raw[method.start() : last] if method else ""
     if method is None or pattern("recipe-other-form").search(f"{name}：{made}"):
@@ -76,7 +76,7 @@ def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
     if pattern("recipe-unmarked").search(raw, first + len(name) + 4, begun):
         return None  # of another recipe
     names = shown[begun - first :].replace("、", " ").split()
-    known = sum(bool(known_material(each)) for each in names)
+    known = sum(bool(find_material(each)) for each in names)
     ingredients = _ingredients(raw, begun, method.start())
     if len(ingredients) < _FEWEST or known < _KNOWN * len(names):
         return None
@@ -85,13 +85,13 @@ def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
     return Recipe(name, ingredients, uses, (method.start(), end if end > 0 else last))
 
 
-def _labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
+def _read_labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
     """Return a recipe that names its parts: an amount stands behind its ingredient."""
     ingredients = []
     for piece in _PIECE.finditer(raw, *match.span("list")):
         amount = pattern("recipe-amount").search(piece[0])
         words = piece[0][: amount.start()] if amount else piece[0]
-        if material := known_material(words):
+        if material := find_material(words):
             end = piece.start() + (amount.end() if amount else len(words))
             much = amount["much"] if amount else ""
             ingredients.append(Ingredient(material, much, piece.start(), end))
@@ -101,7 +101,7 @@ def _labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
     return Recipe(name, tuple(ingredients), uses, match.span("method"))
 
 
-def known_material(words: str) -> str:
+def find_material(words: str) -> str:
     """Return the known name in an ingredient's words, without how it is prepared; else nothing.
 
     >>> known_material("炙甘草"), known_material("焦山楂"), known_material("上件药")
@@ -141,8 +141,8 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
 def _names(words: str) -> Iterator[str]:
     """Yield the known names in words that a line end may cut: one name, or one on each side."""
     pieces = words.split()
-    whole = known_material("".join(pieces))
-    yield from filter(None, (whole,) if whole else map(known_material, pieces))
+    whole = find_material("".join(pieces))
+    yield from filter(None, (whole,) if whole else map(find_material, pieces))
 
 
 def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> Iterator[Use]:
@@ -162,12 +162,12 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
         treats = treats or verb is not None
         bare = pattern("use-lead").sub("", words[verb.end() if verb else 0 :])
         bare = clean(pattern("tail").sub("", bare))
-        kind = None if words == name else phrase_of(bare, treated=treats)
+        kind = None if words == name else parse_phrase(bare, treated=treats)
         if kind is Phrase.ACTION and pattern("treats").match(words):
             kind = Phrase.COMPLAINT
         cut = raw[match.end() : last].lstrip(" \u3000")[:1] in {"\r", "\n"}
         cut = cut or raw[first : match.start()].rstrip(" \u3000\r\n")[-1:] not in _BEFORE
-        if treats and kind and phrase_of(bare) is Phrase.ACTION:
+        if treats and kind and parse_phrase(bare) is Phrase.ACTION:
             causes.add(match.start())
         elif treats and kind:  # a complaint, which an action before it brought about
             found = [use for use in found if use.start not in causes]

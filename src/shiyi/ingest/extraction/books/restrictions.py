@@ -7,12 +7,12 @@ from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.clauses import (
     GAP,
     Clause,
-    Found,
     Item,
+    Parse,
     begins_material,
     caution,
     clean,
-    first_found,
+    read_first,
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.sections import HARMS, USES
@@ -22,7 +22,7 @@ from shiyi.ingest.extraction.books.vocabulary import (
     materials,
     names_material,
     names_state,
-    phrase_of,
+    parse_phrase,
 )
 
 _PIECE = re.compile(r"[^，、\ue000]+")
@@ -34,13 +34,13 @@ _SHORT = 8  # characters of a name
 Piece = tuple[str, int, int]
 
 
-def restrictions(clause: Clause) -> Found | None:
+def restrictions(clause: Clause) -> Parse | None:
     """Read for whom it is forbidden or to be used with care, and what it harms."""
-    readers = (_amount, _ban, _eaten, _taken_by, _harm_goes_on, _harm)
-    return first_found(readers, clause)
+    readers = (_amount, _ban, _read_excess, _read_takers, _harm_goes_on, _harm)
+    return read_first(readers, clause)
 
 
-def _amount(clause: Clause) -> Found | None:
+def _amount(clause: Clause) -> Parse | None:
     match = pattern("amount").match(clause.words)
     if match is None:
         return None
@@ -69,7 +69,7 @@ def _people(clause: Clause) -> str:
     return name if names_state(pattern("person").sub("", clean(name))) else ""
 
 
-def _who(clause: Clause, words: str) -> list[tuple[str, int]]:
+def _find_warned(clause: Clause, words: str) -> list[tuple[str, int]]:
     """Return who is warned: of this clause, or of the clauses before it in the sentence."""
     bare = pattern("lead").sub("", words)
     before = clause.text[clause.start : clause.first]
@@ -92,20 +92,20 @@ def _states_before(clause: Clause) -> list[tuple[str, int]]:
         name = _person(each[0])
         harms = pattern("harm").match(each[0]) or not name
         if harms or not (pattern("of-person").search(each[0]) or is_sign(clean(name))):
-            listed = phrase_of(clean(each[0])) or pattern("use-verb").match(each[0])
+            listed = parse_phrase(clean(each[0])) or pattern("use-verb").match(each[0])
             return [] if clause.state.dotted and listed else found  # may end the list before
         found.append((each[0], each.start()))
     return found
 
 
-def _ban(clause: Clause) -> Found | None:
+def _ban(clause: Clause) -> Parse | None:
     ban = pattern("ban").search(clause.words)
     if ban is None:
         return None
     if pattern("excepted").match(clause.following) or pattern("bans-another").search(clause.words):
-        return Found(clause.last)
+        return Parse(clause.last)
     head = clause.words[: ban.start()]
-    who = _who(clause, head)
+    who = _find_warned(clause, head)
     clause.state.listing = ""
     if pattern("eating").match(clause.words) and not pattern("of-person").search(head):
         return None
@@ -118,20 +118,20 @@ def _ban(clause: Clause) -> Found | None:
     ]
     if items:
         clause.state.harmful = True
-        return Found(clause.last, items)
-    return Found(clause.last) if not head or pattern("no-person").search(head) else None
+        return Parse(clause.last, items)
+    return Parse(clause.last) if not head or pattern("no-person").search(head) else None
 
 
 def _person(words: str) -> str:
     """Return the state that words name, and nothing where they name none."""
     bare = pattern("person").sub("", pattern("lead").sub("", words))
-    acts = phrase_of(clean(words)) is Phrase.ACTION or pattern("use-verb").match(words)
+    acts = parse_phrase(clean(words)) is Phrase.ACTION or pattern("use-verb").match(words)
     if acts and not pattern("of-person").search(words):
         return ""
     return bare if names_state(clean(bare)) else ""
 
 
-def _eaten(clause: Clause) -> Found | None:
+def _read_excess(clause: Clause) -> Parse | None:
     """Read the harm of eating much, long, raw or hot."""
     state, match = clause.state, pattern("eating").search(clause.words)
     if match is None:
@@ -148,7 +148,7 @@ def _eaten(clause: Clause) -> Found | None:
     if not rest and clause.state.dotted:
         rest = clause.text[clause.end : clause.end + 24].lstrip("。" + GAP)
     if begins_material(rest):
-        return Found(clause.last)  # a part of it, or what it is eaten with
+        return Parse(clause.last)  # a part of it, or what it is eaten with
     if state.block.mode != HARMS and _benefits(rest):
         return None
     if not (pattern("harm").match(rest) or state.block.mode == HARMS) and (
@@ -164,10 +164,10 @@ def _benefits(words: str) -> bool:
     """Return whether the first clause of words says what does good."""
     first = next(iter(_PIECE.findall(words)), "")
     bare = pattern("lead-eaten").sub("", pattern("lead-act").sub("", first))
-    return phrase_of(clean(bare)) is Phrase.ACTION
+    return parse_phrase(clean(bare)) is Phrase.ACTION
 
 
-def _taken_by(clause: Clause) -> Found | None:
+def _read_takers(clause: Clause) -> Parse | None:
     match = pattern("taken").match(clause.words)
     after = (match["rest"] + clause.after).lstrip(GAP) if match else ""
     if match is None or not (pattern("harm").match(after) or clause.state.block.mode == HARMS):
@@ -176,10 +176,10 @@ def _taken_by(clause: Clause) -> Found | None:
     name = pattern("person").sub("", pattern("lead").sub("", match["who"]))
     if names_state(clean(name)):
         return caution(clause, name)
-    return Found(clause.last)
+    return Parse(clause.last)
 
 
-def _harm_goes_on(clause: Clause) -> Found | None:
+def _harm_goes_on(clause: Clause) -> Parse | None:
     """Pass over what is still harm; a clause that begins with a cue ends it."""
     state = clause.state
     if not state.harmful:
@@ -188,35 +188,35 @@ def _harm_goes_on(clause: Clause) -> Found | None:
     if (begins or _is_remedy(clause.words)) and not pattern("harm").match(clause.words):
         state.harmful = False
         return None
-    return Found(clause.last)
+    return Parse(clause.last)
 
 
 def _is_remedy(words: str) -> bool:
     """Return whether words say how it is prepared for which complaint."""
     match = pattern("preparation").match(words)
     what = pattern("use-verb").sub("", match["what"]) if match else ""
-    return phrase_of(clean(what), treated=True) is Phrase.COMPLAINT
+    return parse_phrase(clean(what), treated=True) is Phrase.COMPLAINT
 
 
-def _harm(clause: Clause) -> Found | None:
+def _harm(clause: Clause) -> Parse | None:
     """Read harm without condition; a clause of whom the next one warns is passed over."""
     words, listing = clause.words, clause.state.listing
     if pattern("amount").match(clause.following) or (
         pattern("ban").match(clause.following) and names_state(clean(words))
     ):
-        return Found(clause.last)
+        return Parse(clause.last)
     if pattern("harm-inside").search(words) and not listing:
-        return Found(clause.last)
+        return Parse(clause.last)
     if not pattern("harm").match(words) or (listing and not pattern("harm-in-list").match(words)):
         return None
     if not pattern("strong-harm").match(words):
-        known = phrase_of(clean(words)) and not pattern("harm-in-list").match(words)
-        return None if known else Found(clause.last)
+        known = parse_phrase(clean(words)) and not pattern("harm-in-list").match(words)
+        return None if known else Parse(clause.last)
     clause.state.harmful = True
     end = clause.end + (_NEAR if clause.state.dotted else 0)
     around = clause.text[max(0, clause.start - _NEAR) : end]
     if clause.state.block.mode == USES or pattern("harm-if").search(around):
-        return Found(clause.last)  # harm of how, when or with what it is eaten
+        return Parse(clause.last)  # harm of how, when or with what it is eaten
     return caution(clause)
 
 
@@ -232,16 +232,16 @@ def _names(words: str) -> Iterator[Piece]:
             yield piece.strip(), where, at
 
 
-def incompatibilities(clause: Clause) -> Found | None:
+def incompatibilities(clause: Clause) -> Parse | None:
     """Read what is not to be taken together with the subject."""
-    return first_found((_eaten_with, _harmful_with, _averse, _taking), clause)
+    return read_first((_eaten_with, _harmful_with, _averse, _read_taking), clause)
 
 
 def _are_materials(names: list[Piece]) -> bool:
     """Return whether names after a verb are of things, at least one of them known."""
     words = [clean(name) for name, _, _ in names]
     return any(_is_material(each) for each in words) and not any(
-        phrase_of(each) and not _is_material(each) for each in words
+        parse_phrase(each) and not _is_material(each) for each in words
     )
 
 
@@ -252,7 +252,7 @@ def _is_material(words: str) -> bool:
     return names_material(words) or words[1:] in materials() or words[2:] in materials()
 
 
-def _pairs(clause: Clause, match: re.Match[str], names: list[Piece], until: int) -> Found | None:
+def _pairs(clause: Clause, match: re.Match[str], names: list[Piece], until: int) -> Parse | None:
     if not _are_materials(names):
         return None
     items = [
@@ -265,10 +265,10 @@ def _pairs(clause: Clause, match: re.Match[str], names: list[Piece], until: int)
         for name, _, end in names
         if 0 < len(clean(name)) <= _SHORT
     ]
-    return Found(max(clause.last, until), items)
+    return Parse(max(clause.last, until), items)
 
 
-def _eaten_with(clause: Clause) -> Found | None:
+def _eaten_with(clause: Clause) -> Parse | None:
     match = pattern("not-with").match(clause.here) or pattern("opposed").match(clause.here)
     if match is None:
         return None
@@ -276,7 +276,7 @@ def _eaten_with(clause: Clause) -> Found | None:
     return _pairs(clause, match, list(_names(match["list"])), clause.first + match.end())
 
 
-def _harmful_with(clause: Clause) -> Found | None:
+def _harmful_with(clause: Clause) -> Parse | None:
     match = pattern("with-harm").match(clause.here)
     if match is None:
         return None
@@ -287,7 +287,7 @@ def _harmful_with(clause: Clause) -> Found | None:
     return _pairs(clause, match, list(_names(match["list"])), clause.end)
 
 
-def _averse(clause: Clause) -> Found | None:
+def _averse(clause: Clause) -> Parse | None:
     match = pattern("against").match(clause.here)
     named = list(_against(match["list"])) if match else []
     if match is None or not _are_materials([(name, at, end) for name, at, end, _ in named]):
@@ -303,10 +303,10 @@ def _averse(clause: Clause) -> Found | None:
         for name, _, end, verb in named
         if 0 < len(clean(name)) <= _SHORT and not clause.is_damaged(first + end, first + end)
     ]
-    return Found(max(clause.last, first + named[-1][2]), items)
+    return Parse(max(clause.last, first + named[-1][2]), items)
 
 
-def _taking(clause: Clause) -> Found | None:
+def _read_taking(clause: Clause) -> Parse | None:
     """Read that those who take a thing are to avoid the subject."""
     match = pattern("taking").match(clause.here)
     if match is None:
@@ -320,7 +320,7 @@ def _taking(clause: Clause) -> Found | None:
             Item(kinds.INCOMPATIBLE, clean(name), clause.first, until)
             for name, _, _ in _names(bare)
         ]
-    return Found(max(clause.last, until), items)
+    return Parse(max(clause.last, until), items)
 
 
 def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
@@ -335,11 +335,11 @@ def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
         if again:
             piece, verb = piece[again.end() :], match.start()
         comma = match.start() and words[match.start() - 1] in "，\ue000"
-        if comma and not again and (len(piece) > 4 or phrase_of(piece) is Phrase.ACTION):
+        if comma and not again and (len(piece) > 4 or parse_phrase(piece) is Phrase.ACTION):
             return
         if pattern("against-stops").match(piece):
             return
-        piece = _trimmed(piece)
+        piece = _trim_name(piece)
         if not piece and not listed:
             return
         if 0 < len(piece) <= _SHORT + 1:
@@ -347,7 +347,7 @@ def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
             yield piece, match.start(), match.end(), verb
 
 
-def _trimmed(piece: str) -> str:
+def _trim_name(piece: str) -> str:
     """Return a name without what ends it, and nothing for what is no name."""
     if not pattern("against-ends").search(piece):
         return piece

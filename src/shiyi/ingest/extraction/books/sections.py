@@ -39,11 +39,11 @@ def plain_text(raw: str, start: int = 0) -> tuple[PlainText, tuple[PlainText, ..
     Lines are joined where a sentence goes on. In an edition that names its fragments, brackets
     hold what was restored and are text.
     """
-    pieces = [(char, start + place) for char, place in _unwrapped(raw)]
+    pieces = [(char, start + place) for char, place in _unwrap_lines(raw)]
     whole = PlainText("".join(c for c, _ in pieces), tuple(p for _, p in pieces))
     if pattern("fragment").search(raw):
         return _without(whole, pattern("fragment"), re.compile(r"[（）]")), ()
-    return _apart(whole)
+    return _separate_notes(whole)
 
 
 def _marks(raw: str) -> tuple[dict[int, str], set[int]]:
@@ -60,7 +60,7 @@ def _marks(raw: str) -> tuple[dict[int, str], set[int]]:
     return marks, gone
 
 
-def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
+def _unwrap_lines(raw: str) -> Iterator[tuple[str, int]]:
     """Yield each character that is read, with its place."""
     head = pattern("entry-label").match(raw)
     at = head.end() if head else 0
@@ -120,7 +120,7 @@ def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
     return PlainText("".join(c for c, _ in body), tuple(p for _, p in body))
 
 
-def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
+def _separate_notes(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
     """Separate notes in brackets, of which one may stand in another, from the text."""
     depth, opened = 0, 0
     found: list[tuple[str, int]] = []
@@ -180,7 +180,7 @@ def blocks(raw: str, start: int = 0) -> Iterator[Block]:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _SectionMode:
     """How what follows is read, and of what it speaks."""
 
     mode: str = FULL
@@ -230,7 +230,7 @@ def _is_remark(words: str) -> bool:
 
 
 def _blocks(whole: PlainText) -> Iterator[Block]:
-    at, now = 0, _Reading()
+    at, now = 0, _SectionMode()
     marks = sorted(
         [*_TITLE.finditer(whole.text), *_SET_OFF.finditer(whole.text)], key=lambda m: m.start()
     )

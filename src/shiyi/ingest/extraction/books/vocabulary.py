@@ -46,7 +46,7 @@ def today() -> Mapping[str, str]:
 
 
 @cache
-def own_parts() -> Mapping[str, frozenset[str]]:
+def load_named_parts() -> Mapping[str, frozenset[str]]:
     """Return the parts that the name of a material means by itself: 升麻 is the root."""
     return {name: frozenset(parts.split("|")) for name, parts in rows("reading/parts")}
 
@@ -101,7 +101,7 @@ def _longest() -> int:
 
 
 @lru_cache(maxsize=1 << 17)
-def phrase_of(words: str, treated: bool = False) -> Phrase | None:
+def parse_phrase(words: str, treated: bool = False) -> Phrase | None:
     """Return what words name that consist of known words throughout; None for anything else.
 
     What is ``treated`` is a complaint where it can be read as one.
