@@ -138,7 +138,11 @@ def ask(
     parsed = resolve(
         frame, mentions, profile, runtime.linker, runtime.facts, settings.understanding
     )
-    known = (*parsed.constitutions, *_syndromes(parsed, runtime), *parsed.person.states)
+    known = (
+        *parsed.constitutions,
+        *[a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)],
+        *parsed.person.states,
+    )
     differential = differentiate(runtime.facts, parsed.ailments, known, frame.leaning)
     verbalizer = Verbalizer(spoken, runtime.facts, runtime.evidences)
     context = AnswerContext(
@@ -307,10 +311,6 @@ def check_request(request: AskRequest, runtime: Runtime) -> None:
 
 
 _MOST_PATHS: Final = 200
-
-
-def _syndromes(parsed: Question, runtime: Runtime) -> list[str]:
-    return [a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
 
 
 def _profile_seeds(runtime: Runtime, parsed: Question) -> list[str]:

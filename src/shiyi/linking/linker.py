@@ -253,10 +253,8 @@ class Linker:
     def _rank_senses(self, folded: str, around: str, k: int) -> list[tuple[Sense, float, str]]:
         dictionary, near = self.dictionary, self._guesser.near
         found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, around)]
-        found += [
-            (sense, 0.9, SIMILAR)
-            for sense in (*near.match_pinyin(folded), *near.match_sound(folded))
-        ]
+        alike = (*near.match_pinyin(folded), *near.match_sound(folded))
+        found += [(sense, 0.9, SIMILAR) for sense in alike]
         for form, score in (*near.spelt(folded), *near.similar(folded, k)):
             found += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
         if self.vectors is not None:

@@ -36,7 +36,8 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
     offered = {
         place: found
         for place, each in enumerate(mentions)
-        if _uncertain(each) and (found := _candidates(linker, each, text, least, kind))
+        if (each.score < 1 or each.alternatives)
+        and (found := _candidates(linker, each, text, least, kind))
     }
     asked = dict(list(offered.items())[:_ASKED])
     if not asked:
@@ -61,10 +62,6 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
             continue
         made[place] = _as(made[place], candidates, chosen)
     return Reranking(tuple(made), tuple(notices))
-
-
-def _uncertain(mention: Mention) -> bool:
-    return mention.score < 1 or bool(mention.alternatives)
 
 
 def _candidates(

@@ -88,15 +88,15 @@ def _split_axioms(turtle: str) -> tuple[list[Quad], list[Quad]]:
     for quad in parse_turtle(turtle):
         about_class = text(quad.object).startswith(_OWL) or quad.predicate in _AXIOMS
         owl = quad.predicate.value.startswith(_OWL) and not quad.predicate.value.endswith("Info")
-        if owl or (about_class and quad.predicate in {RDF.type, *_AXIOMS}) or _is_list(quad):
+        if (
+            owl
+            or (about_class and quad.predicate in {RDF.type, *_AXIOMS})
+            or local_name(quad.predicate.value) in {"first", "rest"}
+        ):
             axioms.append(quad)
         elif quad.predicate == RDF.type or local_name(quad.predicate.value) in _relations():
             facts.append(quad)
     return axioms, facts
-
-
-def _is_list(quad: Quad) -> bool:
-    return local_name(quad.predicate.value) in {"first", "rest"}
 
 
 def _relations() -> frozenset[str]:

@@ -221,11 +221,15 @@ def write_lines(
     elif name == "trig":
         write_rdf(parse_n_quads_lines(group_by_graph(lines)), name, file, PREFIXES)
     else:
-        write_rdf(_triples(parse_n_quads_lines(lines)), name, file, PREFIXES)
-
-
-def _triples(quads: Iterable[Quad]) -> Iterator[Triple]:
-    return (Triple(each.subject, each.predicate, each.object) for each in quads)
+        write_rdf(
+            (
+                Triple(each.subject, each.predicate, each.object)
+                for each in parse_n_quads_lines(lines)
+            ),
+            name,
+            file,
+            PREFIXES,
+        )
 
 
 def write_parquet(tables: Iterable[Table], folder: Path) -> int:

@@ -330,7 +330,7 @@ def _validate_files(lines: Iterable[bytes], files: ReleaseFiles, order: ReleaseR
     results = validate_parts(
         lambda: parse_n_quads_lines(default_graph_lines(lines)),
         # claims may conflict with candidates, which have their class in another graph
-        parse_n_quads_lines(line for line in lines if _states_class(line)),
+        parse_n_quads_lines(line for line in lines if line.split(b" ", 2)[1] in _CLASSES),
         shapes_graph(),
     )
     name = "shacl-report.ttl"
@@ -340,10 +340,6 @@ def _validate_files(lines: Iterable[bytes], files: ReleaseFiles, order: ReleaseR
         report_turtle(results, f"{files.url}{name}#report"),
     )
     return not any(each.severity == "Violation" for each in results)
-
-
-def _states_class(line: bytes) -> bool:
-    return line.split(b" ", 2)[1] in _CLASSES
 
 
 def _counts(lines: Iterable[bytes]) -> tuple[Counts, Mapping[str, int]]:

@@ -22,7 +22,7 @@ from shiyi.linking.normalization import fold, normalise
 from shiyi.model.answer import Mention
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import GRAPH, ID, VOCAB, graph
-from shiyi.model.rdf import Literal, NamedNode, Quad, Term, local_name, text
+from shiyi.model.rdf import Literal, NamedNode, Term, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore, text_value
 
@@ -239,13 +239,14 @@ def _describe(
             for q in quads
             if q.predicate in {RDFS.label, SKOS.prefLabel} and isinstance(q.object, Literal)
         }
-        if kinds := [k for q in quads if (k := _class(q)) in facts.schema.parents]:
+        if kinds := [
+            k
+            for q in quads
+            if (k := local_name(text(q.object)) if q.predicate == RDF.type else "")
+            in facts.schema.parents
+        ]:
             classes[iri] = max(kinds, key=lambda name: len(facts.schema.superclasses(name)))
     return Overlay((), frozenset(), labels, classes, {}, graphs)
-
-
-def _class(quad: Quad) -> str:
-    return local_name(text(quad.object)) if quad.predicate == RDF.type else ""
 
 
 def release_names(store: QuadStore) -> Mapping[str, tuple[str, ...]]:

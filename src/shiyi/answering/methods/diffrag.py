@@ -138,7 +138,7 @@ def _plan_chains(query: Query, runtime: Runtime) -> Iterable[Chain]:
             yield from (_word_path(facts, name, plan, language) for plan in plans[:_CHAINS])
         return
     relations = [
-        facts.property_label(_property(name), language) for name in sorted(query.predicates)
+        facts.property_label(NamedNode(VOCAB + name), language) for name in sorted(query.predicates)
     ]
     names = [facts.label(iri, language) for iri in query.concepts[:_CHAINS]]
     for place, name in enumerate(names):
@@ -156,10 +156,6 @@ def _word_path(facts: Facts, start: str, plan: RelationPath, language: str) -> C
         words.append(Triple(here, relation, "") if step.forward else Triple("", relation, here))
         here = ""
     return tuple(words)
-
-
-def _property(name: str) -> NamedNode:
-    return NamedNode(VOCAB + name)
 
 
 def _trace_step(by: str, chains: Iterable[Chain]) -> Mapping[str, Any]:

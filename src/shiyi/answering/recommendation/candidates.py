@@ -145,7 +145,7 @@ def choose(
         ends = {iri: paths for iri, paths in ends.items() if _is_plain_food(iri, facts)}
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
-    wanted = _wanted_effect(differential)
+    wanted = _MENDS.get(differential.leaning, "") if differential.words else ""
     place = {c.iri: _place(wanted, c) for c in (*pool, *extra)}
 
     def judged_of(those: list[Candidate]) -> list[Candidate]:
@@ -216,11 +216,6 @@ def _pool(
         [_candidate(iri, ends[iri], parsed, facts) for iri in _near(ends, parsed, facts)],
         [_candidate(iri, [], parsed, facts) for iri in others],
     )
-
-
-def _wanted_effect(differential: Differential) -> str:
-    """Name the effect that goes first, where the words tell of cold or heat."""
-    return _MENDS.get(differential.leaning, "") if differential.words else ""
 
 
 def _place(wanted: str, each: Candidate) -> tuple[object, ...]:

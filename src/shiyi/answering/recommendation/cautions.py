@@ -123,7 +123,11 @@ _GRAVEST_FIRST = ("contraindicated", "caution")
 
 def _drugs(context: AnswerContext, found: Iterable[Finding]) -> list[Finding]:
     """List interactions, gravest and widest first; a class stands for its members."""
-    met = [f for f in found if f.severity == "interaction" and _matters(context, f)]
+    met = [
+        f
+        for f in found
+        if f.severity == "interaction" and context.evidences.rating(f.fact.claim) != "minor"
+    ]
     ranked = sorted(met, key=lambda f: _weight(context, f))
     surest: dict[str, Finding] = {}
     for each in ranked:
@@ -131,10 +135,6 @@ def _drugs(context: AnswerContext, found: Iterable[Finding]) -> list[Finding]:
         if not (member and set(context.facts.above(each.against)) & set(surest)):
             surest.setdefault(each.against, each)
     return list(surest.values())
-
-
-def _matters(context: AnswerContext, found: Finding) -> bool:
-    return context.evidences.rating(found.fact.claim) != "minor"
 
 
 def _weight(context: AnswerContext, found: Finding) -> tuple[object, ...]:
@@ -314,13 +314,11 @@ def _in_full(context: AnswerContext, candidate: Candidate, telling: str) -> list
     if text and candidate.effect == against:
         pieces.append((text, facts))
     found = (_list_warned(context, telling) or candidate.reservations)[0]
-    line = verbalizer.warned(found) + (f"{mark}{note}" if (note := _note(context, found)) else "")
+    line = verbalizer.warned(found) + (
+        f"{mark}{note}" if (note := context.verbalizer.note(found.fact).rstrip("。.")) else ""
+    )
     pieces.append((line, found.stated))
     return [(text if i == 0 else mark + text, facts) for i, (text, facts) in enumerate(pieces)]
-
-
-def _note(context: AnswerContext, found: Finding) -> str:
-    return context.verbalizer.note(found.fact).rstrip("。.")
 
 
 def _gravity(context: AnswerContext, candidate: Candidate) -> tuple[object, ...]:
@@ -365,12 +363,8 @@ def _list_warned(context: AnswerContext, material: str) -> tuple[Finding, ...]:
             key=lambda f: (
                 WARNINGS.index(f.severity),
                 bool(f.through),
-                -len(_sources(context, f)),
+                -len(context.evidences.of(f.fact.claim, "en")),
                 f.claims,
             ),
         )
     )
-
-
-def _sources(context: AnswerContext, found: Finding) -> tuple[object, ...]:
-    return context.evidences.of(found.fact.claim, "en")

@@ -231,9 +231,9 @@ def _dose(context: AnswerContext) -> Contribution:
 
 
 _FORMS: Final[dict[str, Form]] = {
-    "property": write_properties, "compare": compare, "evidence": write_evidence, "how": write_preparation,
-    "dose": _dose, "why": _write_reasons, "meaning": write_meaning, "regulation": write_law,
-    "constitution": write_constitution,
+    "property": write_properties, "compare": compare, "evidence": write_evidence,
+    "how": write_preparation, "dose": _dose, "why": _write_reasons, "meaning": write_meaning,
+    "regulation": write_law, "constitution": write_constitution,
 }  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     parsed = context.parsed
     if ask in _OF_THINGS and not list_things(parsed):
         return _unrecognized_forms(context)
-    lacks = ask == "compare" and _lacks_a_side(parsed)
+    lacks = ask == "compare" and bool(parsed.unknown) and len(parsed.groups) < 2
     lacks |= ask == "regulation" and _is_of_unknown(context)
     first = _unrecognized_forms(context) if lacks else []
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
@@ -286,10 +286,6 @@ def _is_of_unknown(context: AnswerContext) -> bool:
     first = next(iter(context.parsed.frame.focus), None)
     listed = any(facts.of(each, SHIYI.regulatoryStatus) for each in near)
     return bool(materials and first and not first.iri) and not listed
-
-
-def _lacks_a_side(parsed: Question) -> bool:
-    return bool(parsed.unknown) and len(parsed.groups) < 2
 
 
 def _is_of_contents(parsed: Question) -> bool:

@@ -386,7 +386,11 @@ def write_evidence(context: AnswerContext) -> Contribution:
             write_symptoms(context, case, joined_by, part, beside=False)
         if not sought:
             rated = (f for each in known for f in context.facts.of(each, *RATED))
-            lines += [_rated_line(context, f, r) for f in rated if (r := _rate(context, f))][:5]
+            lines += [
+                _rated_line(context, f, r)
+                for f in rated
+                if (r := context.evidences.rating(f.claim))
+            ][:5]
         if not (lines or joined_by):
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(sought)}
             part.opening.add(verbalizer.verbalize("e_none" if sought else "e_none_any", **values))
@@ -398,10 +402,6 @@ def write_evidence(context: AnswerContext) -> Contribution:
         if not case.found:
             write_cautions(context, thing, part, most=2)
     return part
-
-
-def _rate(context: AnswerContext, fact: Fact) -> str:
-    return context.evidences.rating(fact.claim)
 
 
 def _rating_lines(context: AnswerContext, things: Iterable[str], aim: str) -> Iterator[Line]:

@@ -114,7 +114,12 @@ def read_question(
     signs = emergency_signs(
         text,
         frame.slots,
-        (i for m in named_signs for i in (m.iri, *m.alternatives) if _is_sign(i, facts)),
+        (
+            i
+            for m in named_signs
+            for i in (m.iri, *m.alternatives)
+            if facts.is_a(i, SHIYI.EmergencySign)
+        ),
         pregnant=pregnant,
     )
     leaning = _read_lean(text)
@@ -160,10 +165,6 @@ def _spans(mentions: Iterable[Mention], facts: Facts) -> Iterator[Span]:
     for m in mentions:
         if m.iri:
             yield m.start, m.end, facts.classes.get(m.iri, "")
-
-
-def _is_sign(iri: str, facts: Facts) -> bool:
-    return facts.is_a(iri, SHIYI.EmergencySign)
 
 
 def _second_ask(text: QuestionText, frame: Frame, reader: Reader) -> tuple[AskType, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shiyi.curation.accounts import Account, Right, has_right, require
-from shiyi.curation.changes import Change, Changes, Edit, version_of
+from shiyi.curation.changes import Change, Changes, Edit
 from shiyi.curation.desks import feedback, forms, quarantine
 from shiyi.curation.desks.forms import full_iri
 from shiyi.curation.editing.changes import ACCEPT, MEND, PROPOSE, Outcome, add_claim, replace_claim
@@ -396,11 +396,6 @@ def outcome_of(who: Account, old: StoredClaim | None, claims: Sequence[Claim]) -
     safety = any(schema.property(local_name(e.predicate.value)).is_safety for e in concerned)
     same = old is not None and [each.iri for each in claims] == [old.iri]
     return PROPOSE if safety and not same else ACCEPT
-
-
-def changes_since(writing: Changes, thing: str, seen: str) -> tuple[tuple[Change, ...], str]:
-    """Return the changes of a thing after a version, and its present version."""
-    return writing.since(thing, seen)[0], version_of(writing.store, thing)
 
 
 def _agreement(kind: str, value: float | None) -> float | None:

@@ -33,10 +33,6 @@ def _marks() -> list[str]:
     return cue_texts("senses-of-old-books")["marks"][0].split("|")
 
 
-def _old_senses() -> frozenset[str]:
-    return word_list("senses-of-old-books", "meant-otherwise")[0]
-
-
 MATERIALS = ("MFHSubstance", "Herb", "Food")
 PREPARED = ("Formula", "Dish")
 # the traditional reading of a name first: 霍乱 of a classic is not cholera
@@ -72,7 +68,11 @@ class Lexicon:
 
     def condition(self, form: str, kinds: Sequence[str]) -> NamedNode | None:
         """Return the one condition of this name, unless its own name is narrower or wider."""
-        result = self.find(form, kinds) if form not in _old_senses() else None
+        result = (
+            self.find(form, kinds)
+            if form not in word_list("senses-of-old-books", "meant-otherwise")[0]
+            else None
+        )
         return result if result and is_alias_of(form, self._names[result.value]) else None
 
     def material(self, form: str) -> NamedNode | None:

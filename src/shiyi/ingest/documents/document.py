@@ -115,15 +115,11 @@ def split_passages(text: str, language: str, minimum: int, limit: int) -> Iterat
             yield start, end
             start, size = end, 0
         end, size = unit, size + more
-        if size >= minimum and _ends_paragraph(text, start, end):
+        if size >= minimum and text[start:end].rstrip(" \t").endswith("\n\n"):
             yield start, end
             start, size = end, 0
     if start < end:
         yield start, end
-
-
-def _ends_paragraph(text: str, start: int, end: int) -> bool:
-    return text[start:end].rstrip(" \t").endswith("\n\n")
 
 
 def _units(text: str, language: str) -> Iterator[int]:

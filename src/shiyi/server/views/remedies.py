@@ -49,7 +49,11 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
     shown = tuple((at + 1, each) for at, each in enumerate(every) if line and first <= at < last)
     key, values, better = _found(query, line, column)
     if not line:
-        key, values, better = ("slow", {}, faster(query)) if _is_slow(problem) else ("", {}, "")
+        key, values, better = (
+            ("slow", {}, faster(query))
+            if int(problem.get("status") or 0) in {408, 503, 504}
+            else ("", {}, "")
+        )
     return Remedy(key, values, shown, better)
 
 
@@ -95,10 +99,6 @@ def declare_prefixes(query: str) -> str:
     used = set(_USED.findall(_DECLARED.sub("", plain))) - set(_DECLARED.findall(query))
     lines = [f"PREFIX {name}: <{PREFIXES[name]}>\n" for name in sorted(used & set(PREFIXES))]
     return "".join(lines) + query
-
-
-def _is_slow(problem: Mapping[str, Any]) -> bool:
-    return int(problem.get("status") or 0) in {408, 503, 504}
 
 
 def suggest_faster_query(query: str, seconds: float) -> str:

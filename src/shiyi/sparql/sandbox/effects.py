@@ -55,8 +55,8 @@ def run_operation(
 ) -> Moved:
     """Do one operation in the copy; return the quads that went and came.
 
-    :class:`GraphAccessError` for an operation that names a graph of the base as what it changes, unless
-    the author ``maintains`` the base: before anything is computed.
+    :class:`GraphAccessError` for an operation that changes a graph of the base, unless the
+    author ``maintains`` the base: before anything is computed.
     """
     if operation.verb == "LOAD":  # it is SILENT, and there are no sockets
         return set(), set()

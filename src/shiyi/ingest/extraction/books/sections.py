@@ -277,10 +277,6 @@ def _mode(title: str, now: str) -> str:
 _ARGUED = 4  # words of argument in a paragraph that explains and states nothing new
 
 
-def _expounds(line: str) -> bool:
-    return len(pattern("expounds").findall(line)) >= _ARGUED
-
-
 def _paragraphs(text: PlainText, mode: str, part: str) -> Iterator[Block]:
     at = 0
     for line in text.text.split("\n"):
@@ -296,7 +292,7 @@ def _paragraphs(text: PlainText, mode: str, part: str) -> Iterator[Block]:
         elif mode in (FULL, USES) and (
             pattern("comment").search(line)
             or pattern("explains").search(line)
-            or (at > len(line) + 1 and _expounds(line))
+            or (at > len(line) + 1 and len(pattern("expounds").findall(line)) >= _ARGUED)
         ):
             own = STRICT
         yield Block(piece, own, part)
