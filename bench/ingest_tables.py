@@ -17,7 +17,7 @@ from typing import Any
 
 from shiyi.artefacts import artefact
 from shiyi.ingest import run as running
-from shiyi.ingest.batches import Batch, Report
+from shiyi.ingest.batches import Batch, ImportRun, Report
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.mapped_tables import table_batches
@@ -92,7 +92,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
 
     with KnowledgeBase.open(folder / "kb", write=True) as opened:
         started, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
-        batches = table_batches(dataset, folder, lexicons, settings, report)
+        batches = table_batches(ImportRun(dataset, settings, report), folder, lexicons)
         seen = SeenNodes()
         ingest(
             dataset, map(watched, batches), report, gate, opened.writer, Options(watch=seen.take)

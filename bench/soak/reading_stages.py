@@ -16,7 +16,7 @@ from tests.support.model_endpoints import serving
 
 from shiyi.errors import UsageError
 from shiyi.ingest import retraction as forgetting
-from shiyi.ingest.batches import Report
+from shiyi.ingest.batches import ImportRun, Report
 from shiyi.ingest.documents.files import read_text
 from shiyi.ingest.run import Options, ingest, text_batches
 from shiyi.ingest.sources import ExtractorFactory
@@ -43,9 +43,8 @@ def _read(kb: Path, page: Path, kind: str, say: Say) -> None:
         extracting = ExtractorFactory(kind, INDEX, GATE, _SETTINGS, base.path)
         dataset, document = read_text(page, 1_000_000)
         report = Report()
-        batches = text_batches(
-            dataset, [document], extracting.extractor(dataset), _SETTINGS, report, store=base.store
-        )
+        run = ImportRun(dataset, _SETTINGS, report)
+        batches = text_batches(run, [document], extracting.extractor(dataset), base.store)
         watched = Options(progress=lambda _: say(base.writer.journal.sequence))
         ingest(dataset, batches, report, GATE, base.writer, watched)
         extracting.close()

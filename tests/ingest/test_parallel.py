@@ -22,7 +22,7 @@ from shiyi.artefacts import artefact
 from shiyi.cli import main
 from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import MissingExtraError, ShiyiError, UsageError
-from shiyi.ingest.batches import Batch, Report
+from shiyi.ingest.batches import Batch, ImportRun, Report
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.documents.books import read_books
@@ -87,7 +87,9 @@ def made(batches: Iterator[Batch]) -> list[tuple[str, list[str], list[object]]]:
 def alone(index: Path, books: Path) -> tuple[list[tuple[str, list[str], list[object]]], Report]:
     reader, report = reader_of(index), Report()
     rules = EntryExtractor(Lexicon(LabelIndex.load(index, reader.release)))
-    return made(text_batches(DATASET, documents(books), rules, reader.settings, report)), report
+    return made(
+        text_batches(ImportRun(DATASET, reader.settings, report), documents(books), rules)
+    ), report
 
 
 def test_two_processes_give_what_one_gives(index: Path, books: Path) -> None:

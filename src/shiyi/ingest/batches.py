@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.documents.document import Document, Passage
 from shiyi.ingest.extraction.extractor import ExtractedStatement, Extractor
 from shiyi.ingest.gate import GateResult, ProposedClaim
@@ -66,6 +67,16 @@ class Batch:
 
     key: str
     make: Callable[[], Content]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRun:
+    """What is read, under which settings; ``limit`` counts passages or rows, 0 for all."""
+
+    dataset: Dataset
+    settings: Settings
+    report: "Report"
+    limit: int = 0
 
 
 @dataclass(slots=True)

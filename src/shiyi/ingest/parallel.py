@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shiyi.errors import MissingExtraError, OutsideError, ShiyiError, UsageError
-from shiyi.ingest.batches import Batch, Content, Report
+from shiyi.ingest.batches import Batch, Content, ImportRun, Report
 from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.documents.document import Document
@@ -38,7 +38,9 @@ class DocumentReader:
         """Return the batches of a document, made, and the counts of reading it."""
         report = Report()
         extractor = _extractor(self.index, self.release)
-        batches = text_batches(self.dataset, (document,), extractor, self.settings, report)
+        batches = text_batches(
+            ImportRun(self.dataset, self.settings, report), (document,), extractor
+        )
         return [(each.key, each.make()) for each in batches], report
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from shiyi.errors import ShiyiError
-from shiyi.ingest.batches import Batch, Content, Report, propose_claim
+from shiyi.ingest.batches import Batch, Content, ImportRun, Report, propose_claim
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset
 from shiyi.ingest.documents.books import book_quads, books
 from shiyi.ingest.documents.document import (
@@ -158,19 +158,16 @@ def _write(
 
 
 def text_batches(
-    dataset: Dataset,
+    run: ImportRun,
     documents: Iterable[Document | ShiyiError],
     extractor: Extractor,
-    settings: Settings,
-    report: Report,
-    limit: int = 0,
     store: QuadStore | None = None,
 ) -> Iterator[Batch]:
     """Yield the batches of texts, one document in memory at a time.
 
     Passages that ``store`` holds as parked once their batch is written are read again.
     """
-    left = limit or -1
+    dataset, settings, report, left = run.dataset, run.settings, run.report, run.limit or -1
     for document in documents:
         if isinstance(document, ShiyiError):
             report.failures.append(str(document))

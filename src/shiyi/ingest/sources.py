@@ -10,7 +10,7 @@ from shiyi.errors import SettingError, UsageError
 from shiyi.settings import Settings
 
 if TYPE_CHECKING:
-    from shiyi.ingest.batches import Batch, Report
+    from shiyi.ingest.batches import Batch, ImportRun, Report
     from shiyi.ingest.cases.reading import Importer
     from shiyi.ingest.cases.term_matches import Terms
     from shiyi.ingest.datasets.dataset import Dataset
@@ -222,6 +222,11 @@ class _SourcePath:
     def _settings(self) -> Settings:
         return self.extracting.settings
 
+    def _run(self, dataset: "Dataset") -> "ImportRun":
+        from shiyi.ingest.batches import ImportRun
+
+        return ImportRun(dataset, self._settings, self.report, self.request.limit)
+
     def _text(self) -> Batches:
         from shiyi.ingest.documents.files import read_text
 
@@ -243,9 +248,7 @@ class _SourcePath:
 
             extractor = self.extracting.extractor(dataset)
             store = base.store if base.writes else None
-            return text_batches(
-                dataset, documents, extractor, self._settings, report, request.limit, store
-            )
+            return text_batches(self._run(dataset), documents, extractor, store)
         from shiyi.ingest.parallel import DocumentReader, spread_batches
         from shiyi.linking.labels import FILE
 
@@ -273,10 +276,7 @@ class _SourcePath:
         if overlay:
             self.report.overlay = overlay.counts
         also = overlay.quads if overlay else None
-        limit = self.request.limit
-        return dataset, case_batches(
-            dataset, self.path, reading, terms, self._settings, self.report, limit, also
-        )
+        return dataset, case_batches(self._run(dataset), self.path, reading, terms, also)
 
     def _table(self) -> Batches:
         from shiyi.ingest.datasets.dataset import find_description, load_dataset, read_dataset
@@ -296,16 +296,8 @@ class _SourcePath:
         else:
             tables, dataset = read_mapping(mapping), read_dataset(mapping.parent / "source.ttl")
         linker = open_umls_linker(self.base.path)
-        return dataset, table_batches(
-            dataset,
-            self.path,
-            self._lexicons(),
-            self._settings,
-            self.report,
-            self.request.limit,
-            linker.link if linker else None,
-            tables,
-        )
+        link, run = linker.link if linker else None, self._run(dataset)
+        return dataset, table_batches(run, self.path, self._lexicons(), link, tables)
 
     def _vocabulary(self) -> Batches:
         from shiyi.ingest.datasets.vocabularies import (
@@ -317,11 +309,9 @@ class _SourcePath:
 
         kinds = {each.iri: each.kind for each in self.extracting.index.concepts}
         known = BaseConcepts(kinds, self._lexicons(), load_matches(self.base.store))
-        source, limit = self.request.source, self.request.limit
-        dataset = describe_vocabulary(source, self.path)
-        return dataset, vocabulary_batches(
-            source, dataset, self.path, known, self._settings, self.report, limit
-        )
+        dataset = describe_vocabulary(self.request.source, self.path)
+        run = self._run(dataset)
+        return dataset, vocabulary_batches(run, self.request.source, self.path, known)
 
     def _umls(self) -> Batches:
         from shiyi.ingest.datasets.umls import (

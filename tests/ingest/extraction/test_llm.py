@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from shiyi.artefacts import artefact
 from shiyi.cli import main
-from shiyi.ingest.batches import Report
+from shiyi.ingest.batches import ImportRun, Report
 from shiyi.ingest.cases.reading import CaseForm
 from shiyi.ingest.documents.files import read_text
 from shiyi.ingest.extraction import replies as llm_forms
@@ -81,9 +81,8 @@ def read(
         extracting = ExtractorFactory("llm", INDEX, GATE, chosen, base.path)
         dataset, document = read_text(page, 1_000_000)
         report = Report()
-        batches = text_batches(
-            dataset, [document], extracting.extractor(dataset), chosen, report, store=base.store
-        )
+        run = ImportRun(dataset, chosen, report)
+        batches = text_batches(run, [document], extracting.extractor(dataset), base.store)
         ingest(dataset, batches, report, GATE, base.writer, Options())
         extracting.tell(report, dataset)
         extracting.close()

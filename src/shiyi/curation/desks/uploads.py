@@ -18,7 +18,7 @@ from shiyi.curation.editing.claims import find_concepts
 from shiyi.curation.editing.form import fault
 from shiyi.errors import FormatError, FormError, KeyReuseError, ShiyiError, StaleError, UsageError
 from shiyi.ingest import run
-from shiyi.ingest.batches import Batch, Content, Report
+from shiyi.ingest.batches import Batch, Content, ImportRun, Report
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset, describe_text
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.mapped_tables import RowReader, table_batches
@@ -268,9 +268,8 @@ class Uploads:
                 )
                 batches = _linked_rows(upload, words, reader)
             else:
-                batches = table_batches(
-                    dataset, upload.path, lexicons, settings, upload.report, tables=(table,)
-                )
+                reading = ImportRun(dataset, settings, upload.report)
+                batches = table_batches(reading, upload.path, lexicons, tables=(table,))
             found = dataset, batches
         entry = AdmissionPolicy(found[0], base.store)
         options = run.Options(watch=upload.watch, entry=entry)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from shiyi.ingest.batches import Batch, Content, Report
+from shiyi.ingest.batches import Batch, Content, ImportRun
 from shiyi.ingest.cases.reading import Importer
 from shiyi.ingest.cases.records import Case, Record, read_records
 from shiyi.ingest.cases.term_matches import Terms
@@ -14,7 +14,6 @@ from shiyi.model.claim import Source, Tier
 from shiyi.model.iris import content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
-from shiyi.settings import Settings
 from shiyi.shapes.validation import Result, shapes_graph, to_graph, validate
 from shiyi.sparql.base.digests import file_digest
 
@@ -84,27 +83,20 @@ def cases_dataset(path: Path, school: str = "") -> Dataset:
 
 
 def case_batches(
-    dataset: Dataset,
-    path: Path,
-    reading: Importer,
-    terms: Terms,
-    settings: Settings,
-    report: Report,
-    limit: int = 0,
-    also: Also | None = None,
+    run: ImportRun, path: Path, reading: Importer, terms: Terms, also: Also | None = None
 ) -> Iterator[Batch]:
     """Yield the cases of a file; one that no class can be found for is reported and left out.
 
     ``also`` makes more of the cases, whether filed or not: the overlay of a school. Cases of a
     test split are never taken in.
     """
-    records = read_records(path, settings.ingest.max_text_bytes, report.removed)
-    for at, part in enumerate(_parts(records, limit)):
-        report.documents += len(part)
+    records = read_records(path, run.settings.ingest.max_text_bytes, run.report.removed)
+    for at, part in enumerate(_parts(records, run.limit)):
+        run.report.documents += len(part)
         key = content_hash(str(at), str(len(part)), reading.digest)
 
         def make(part: Sequence[Record] = part) -> Content:
-            return _content(dataset, part, reading, terms, report, also)
+            return _content(run, part, reading, terms, also)
 
         yield Batch(f"{key} {reading.reader.name} {reading.reader.version}", make)
 
@@ -116,14 +108,10 @@ def _parts(records: Iterator[Record], limit: int) -> Iterator[Sequence[Record]]:
 
 
 def _content(
-    dataset: Dataset,
-    records: Sequence[Record],
-    reading: Importer,
-    terms: Terms,
-    report: Report,
-    also: Also | None,
+    run: ImportRun, records: Sequence[Record], reading: Importer, terms: Terms, also: Also | None
 ) -> Content:
-    content, place = Content(), cases_graph(f"{dataset.name}@{dataset.version}")
+    dataset, report, content = run.dataset, run.report, Content()
+    place = cases_graph(f"{dataset.name}@{dataset.version}")
     tests = [each.number for each in records if each.fields.get("split", "").lower() in _TEST]
     report.failures += (f"case {number} is of a test split and was left out" for number in tests)
     cases = [(each.number, reading.case(each)) for each in records if each.number not in set(tests)]

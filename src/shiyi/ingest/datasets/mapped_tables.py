@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from shiyi.errors import TableError, UsageError
-from shiyi.ingest.batches import Batch, Content, Report, UnlinkedName
+from shiyi.ingest.batches import Batch, Content, ImportRun, UnlinkedName
 from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.limits import decode, lines
@@ -143,12 +143,9 @@ Linking = Callable[[str, str], UmlsMatch | None]
 
 
 def table_batches(
-    dataset: Dataset,
+    run: ImportRun,
     path: Path,
     lexicons: Mapping[str, Lexicon],
-    settings: Settings,
-    report: Report,
-    limit: int = 0,
     link: Linking | None = None,
     tables: tuple[Table, ...] = (),
 ) -> Iterator[Batch]:
@@ -156,6 +153,7 @@ def table_batches(
 
     ``link`` gives a name of a class its CUI where the source gives none.
     """
+    dataset, settings = run.dataset, run.settings
     tables = tables or load_mapping(dataset.name)
     results = [(table, file) for table in tables for file in list_files(path, table.file)]
     if not results:
@@ -163,7 +161,7 @@ def table_batches(
     dropped = _unnamed_concepts(results, settings)
     for table, place in results:
         if dataset.differs(place):
-            report.notes.append(f"{place.name} is not the file that source.ttl describes")
+            run.report.notes.append(f"{place.name} is not the file that source.ttl describes")
         making = RowReader(
             dataset,
             table,
@@ -174,8 +172,8 @@ def table_batches(
             load_joined_rows(path, table, settings),
             link,
         )
-        rows = islice(read_rows(place, table, settings), limit or None)
-        report.documents += 1
+        rows = islice(read_rows(place, table, settings), run.limit or None)
+        run.report.documents += 1
         digest, at = file_digest(place), 0
         while part := list(islice(rows, settings.ingest.table_batch)):
             key = content_hash(place.name, digest, str(at), str(len(part)), repr(table))

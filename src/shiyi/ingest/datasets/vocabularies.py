@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from shiyi.errors import TableError, UsageError
-from shiyi.ingest.batches import Batch, Content, Report
+from shiyi.ingest.batches import Batch, Content, ImportRun, Report
 from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.limits import decode, lines, open_bytes
@@ -107,34 +107,24 @@ def describe_vocabulary(kind: str, path: Path) -> Dataset:
 
 
 def vocabulary_batches(
-    kind: str,
-    dataset: Dataset,
-    path: Path,
-    known: BaseConcepts,
-    settings: Settings,
-    report: Report,
-    limit: int = 0,
+    run: ImportRun, kind: str, path: Path, known: BaseConcepts
 ) -> Iterator[Batch]:
     """Yield the batches of a file of one of :data:`KINDS`."""
-    report.documents += 1
+    run.report.documents += 1
     if kind == "sssom":
-        rows = islice(_sssom(path, settings), limit or None)
-        yield from _batches(dataset, rows, settings, "sssom", _matches(dataset, known, settings))
+        rows = islice(_sssom(path, run.settings), run.limit or None)
+        yield from _batches(run, rows, "sssom", _matches(run, known))
         return
-    concepts = _concepts(path, report)
-    chosen = islice(sorted(concepts.items()), limit or None)
-    yield from _batches(dataset, chosen, settings, kind, _describer(dataset, known, settings))
+    concepts = _concepts(path, run.report)
+    chosen = islice(sorted(concepts.items()), run.limit or None)
+    yield from _batches(run, chosen, kind, _describer(run, known))
 
 
 def _batches(
-    dataset: Dataset,
-    items: Iterator[_T],
-    settings: Settings,
-    kind: str,
-    take: Callable[[_T, int, Content], None],
+    run: ImportRun, items: Iterator[_T], kind: str, take: Callable[[_T, int, Content], None]
 ) -> Iterator[Batch]:
     at = 0
-    while part := list(islice(items, settings.ingest.table_batch)):
+    while part := list(islice(items, run.settings.ingest.table_batch)):
 
         def make(part: list[_T] = part, at: int = at) -> Content:
             content = Content(rows=len(part))
@@ -142,7 +132,7 @@ def _batches(
                 take(item, number, content)
             return content
 
-        yield Batch(content_hash(kind, dataset.version, str(at), str(len(part))), make)
+        yield Batch(content_hash(kind, run.dataset.version, str(at), str(len(part))), make)
         at += len(part)
 
 
@@ -177,9 +167,7 @@ def _expand_curie(curie: str, prefixes: Mapping[str, str]) -> str:
     return prefixes[prefix] + local if mark and prefix in prefixes else curie
 
 
-def _matches(
-    dataset: Dataset, known: BaseConcepts, settings: Settings
-) -> Callable[[dict[str, str], int, Content], None]:
+def _matches(run: ImportRun, known: BaseConcepts) -> Callable[[dict[str, str], int, Content], None]:
     def take(row: dict[str, str], number: int, content: Content) -> None:
         predicate = _MATCHES.get(row["predicate_id"])
         if predicate is None:
@@ -197,7 +185,7 @@ def _matches(
         locator = (
             f"{row['subject_id']} {row.get('mapping_justification', '')}, row {number}".strip()
         )
-        claim = _claim(dataset, settings, subject, predicate, target, locator, sure)
+        claim = _claim(run, subject, predicate, target, locator, sure)
         content.proposed.append(ProposedClaim(claim))
 
     return take
@@ -244,9 +232,9 @@ def _sort(
 
 
 def _describer(
-    dataset: Dataset, known: BaseConcepts, settings: Settings
+    run: ImportRun, known: BaseConcepts
 ) -> Callable[[tuple[str, list[tuple[NamedNode, Term]]], int, Content], None]:
-    place = dataset.graph
+    place = run.dataset.graph
 
     def take(item: tuple[str, list[tuple[NamedNode, Term]]], number: int, content: Content) -> None:
         iri, facts = item
@@ -262,9 +250,7 @@ def _describer(
                 if result := known.concept(iri, values.value, language):
                     same.add(result)
         for result in same - {node}:
-            claim = _claim(
-                dataset, settings, result, SKOS.closeMatch, node, f"concept {number}", 1.0
-            )
+            claim = _claim(run, result, SKOS.closeMatch, node, f"concept {number}", 1.0)
             content.proposed.append(ProposedClaim(claim))
         if not same:
             content.unlinked["closeMatch (name)"] += 1
@@ -273,15 +259,14 @@ def _describer(
 
 
 def _claim(
-    dataset: Dataset,
-    settings: Settings,
+    run: ImportRun,
     subject: NamedNode,
     predicate: NamedNode,
     value: Subject,
     locator: str,
     sure: float,
 ) -> Claim:
-    weights = settings.confidence
+    weights, dataset = run.settings.confidence, run.dataset
     weight: float = getattr(weights, dataset.source.tier.value.replace("-", "_"))
     evidence = Evidence(
         dataset.source,
