@@ -19,9 +19,9 @@ from urllib.parse import quote
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `shiyi` sets it, before NumPy is loaded
 
 import psutil
-from grown import SIZES, grown, largest_hub
+from grown import SIZES, grow, largest_hub
 from serving import ask as fetch
-from serving import memory_mib, started
+from serving import memory_mib, start_server
 
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
@@ -44,14 +44,16 @@ QUESTIONS = (
 )  # fmt: skip
 ROUNDS = 10
 KEPT = 500  # paths of one relation path that may be shown, before they are thinned out
-WHERE = File(__file__).parent / "results" / "grown"
+WHERE = File(__file__).parent / "results" / "grow"
 
 
 def main(kb: File, size: str, rounds: int) -> None:
     folder = current_generation(kb)
     release = json.loads((folder / "manifest.json").read_bytes())["release"]
     stored = open_facts(folder / "index", release, Schema.load())
-    served = _served(kb, largest_hub(Projection.load(folder / "index", release, stored.claims)))
+    served = _measure_server(
+        kb, largest_hub(Projection.load(folder / "index", release, stored.claims))
+    )
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
         runtime = Runtime.open(base, Settings())
@@ -89,17 +91,17 @@ def main(kb: File, size: str, rounds: int) -> None:
         )
 
 
-def _served(kb: File, hub: str) -> dict[str, float]:
+def _measure_server(kb: File, hub: str) -> dict[str, float]:
     """Start a server and ask it for its first page, its first answer, other pages and queries."""
     begun = time.perf_counter()
-    server, port, _ = started(str(kb))
+    server, port, _ = start_server(str(kb))
     try:
-        first_page, worked = time.perf_counter() - begun, _worked(server.pid)
+        first_page, worked = time.perf_counter() - begun, _processor_seconds(server.pid)
         fetch(port, "/api/ask", _body(QUESTIONS[0]))
-        first_answer, answered = time.perf_counter() - begun, _worked(server.pid)
+        first_answer, answered = time.perf_counter() - begun, _processor_seconds(server.pid)
         for question in QUESTIONS:
             fetch(port, "/api/ask", _body(question))
-        seen = {name: round(fetch(port, path)[0], 1) for name, path in _asked(hub).items()}
+        seen = {name: round(fetch(port, path)[0], 1) for name, path in _addresses(hub).items()}
         return {
             "server_first_page_seconds": round(first_page, 2),
             "server_first_page_cpu_seconds": round(worked, 2),
@@ -113,7 +115,7 @@ def _served(kb: File, hub: str) -> dict[str, float]:
         server.wait(30)
 
 
-def _asked(hub: str) -> dict[str, str]:
+def _addresses(hub: str) -> dict[str, str]:
     """Return addresses that are each asked for the first time: pages, and queries through the workers."""
     some = f"SELECT ?p ?o {{ <{hub}> ?p ?o }} LIMIT 100"
     all_ = f"SELECT (COUNT(*) AS ?n) {{ ?claim a {SHIYI.Claim} }}"
@@ -125,7 +127,7 @@ def _asked(hub: str) -> dict[str, str]:
     }
 
 
-def _worked(pid: int) -> float:
+def _processor_seconds(pid: int) -> float:
     """Return the processor seconds of a process, which other programs leave as they are."""
     spent = psutil.Process(pid).cpu_times()
     return float(spent.user + spent.system)
@@ -188,8 +190,8 @@ if __name__ == "__main__":
     parser.add_argument("--where", type=File, default=WHERE)
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    said = parser.parse_args()
-    if said.size != "starter":
-        said.kb = grown(said.kb, *SIZES[said.size], said.where)
-    if not said.build_only:
-        main(said.kb, said.size, said.rounds)
+    options = parser.parse_args()
+    if options.size != "starter":
+        options.kb = grow(options.kb, *SIZES[options.size], options.where)
+    if not options.build_only:
+        main(options.kb, options.size, options.rounds)

@@ -49,7 +49,7 @@ axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-
   done(found.violations.map((each) => [each.impact, each.id, each.nodes[0].html.slice(0, 120)])));"""
 
 
-def looked(driver: Any, address: str, width: int) -> list[str]:
+def check_page(driver: Any, address: str, width: int) -> list[str]:
     """Load a page, unfold it, and list what is wrong with it."""
     driver.get(address)
     driver.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
@@ -69,7 +69,7 @@ def looked(driver: Any, address: str, width: int) -> list[str]:
     ]
 
 
-def themed(driver: Any, width: int, scheme: str) -> None:
+def set_theme(driver: Any, width: int, scheme: str) -> None:
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     emulated = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -99,13 +99,13 @@ def main() -> None:
         (320, "light", "en"),
         (390, "dark", "zh"),
     ):
-        themed(driver, width, scheme)
+        set_theme(driver, width, scheme)
         for path in dict.fromkeys(
             path.replace("lang=zh", "").replace("lang=en", "") for path in paths
         ):
             address = f"{chosen.base}{path}{'&' if '?' in path else '?'}lang={language}"
             looks += 1
-            for each in looked(driver, address, width):
+            for each in check_page(driver, address, width):
                 serious += each.startswith(("serious", "critical"))
                 print(width, scheme, language, path, each, flush=True)
     driver.quit()

@@ -56,7 +56,7 @@ def peak_mib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def asked(ask: Callable[[str], Any]) -> dict[str, float | int]:
+def time_queries(ask: Callable[[str], Any]) -> dict[str, float | int]:
     """Ask each query, warm; return the median milliseconds and the rows."""
     found: dict[str, float | int] = {}
     for name, query in QUERIES.items():
@@ -71,7 +71,7 @@ def asked(ask: Callable[[str], Any]) -> dict[str, float | int]:
     return found
 
 
-def accepted(base: Path) -> bytes:
+def dump_accepted(base: Path) -> bytes:
     """Return the default graph as N-Triples, without what is stated of claims."""
     with KnowledgeBase.open(base) as opened:
         quads = opened.store.match(None, None, None, DefaultGraph())
@@ -82,7 +82,7 @@ def accepted(base: Path) -> bytes:
         ).encode()
 
 
-def stored(base: Path, name: str) -> dict[str, Any]:
+def measure_store(base: Path, name: str) -> dict[str, Any]:
     """Load the accepted view into a store and ask it."""
     if name == "shiyi":
         started = time.perf_counter()
@@ -91,20 +91,20 @@ def stored(base: Path, name: str) -> dict[str, Any]:
             generation = base / "generations" / (base / "CURRENT").read_text("utf-8").strip()
             store = pyoxigraph.Store.read_only(str(generation / "store"))
             del opened
-        answers = asked(store.query)
+        answers = time_queries(store.query)
     elif name == "pyoxigraph":
-        data, store = accepted(base), pyoxigraph.Store()
+        data, store = dump_accepted(base), pyoxigraph.Store()
         started = time.perf_counter()
         store.bulk_load(input=data, format=pyoxigraph.RdfFormat.N_TRIPLES)
         loading = time.perf_counter() - started
-        answers = asked(store.query)
+        answers = time_queries(store.query)
     else:
         graph = importlib.import_module("rdflib").Graph()
-        data = accepted(base)
+        data = dump_accepted(base)
         started = time.perf_counter()
         graph.parse(data=data, format="nt")
         loading = time.perf_counter() - started
-        answers = asked(graph.query)
+        answers = time_queries(graph.query)
     return {
         "store": name,
         "to open or load, s": round(loading, 2),
@@ -113,13 +113,13 @@ def stored(base: Path, name: str) -> dict[str, Any]:
     }
 
 
-def validated(base: Path, name: str, focus: int) -> dict[str, Any]:
+def measure_validation(base: Path, name: str, focus: int) -> dict[str, Any]:
     """Validate so many claims with all that describes them; both report the same results."""
     with KnowledgeBase.open(base) as opened:
         claims = islice(
             opened.store.match(None, None, pyoxigraph.NamedNode(VOCAB + "Claim"), None), focus
         )
-        quads = [q for claim in claims for q in described(opened, claim.subject)]
+        quads = [q for claim in claims for q in describe_claim(opened, claim.subject)]
     data, shapes = to_graph(quads), shapes_graph()
     started = time.perf_counter()
     if name == "shiyi":
@@ -141,15 +141,15 @@ def validated(base: Path, name: str, focus: int) -> dict[str, Any]:
     }
 
 
-def described(base: KnowledgeBase, node: Any, depth: int = 1) -> Iterable[Any]:
+def describe_claim(base: KnowledgeBase, node: Any, depth: int = 1) -> Iterable[Any]:
     """Yield what is stated of a claim and of what it names."""
     for quad in base.store.match(node, None, None, None):
         yield quad
         if depth and isinstance(quad.object, pyoxigraph.NamedNode):
-            yield from described(base, quad.object, depth - 1)
+            yield from describe_claim(base, quad.object, depth - 1)
 
 
-def retrieved(base: Path, name: str, questions: int) -> dict[str, Any]:
+def measure_retrieval(base: Path, name: str, questions: int) -> dict[str, Any]:
     """Ask made questions on known claims; a hit is a claim of that subject and relation among ten."""
     with KnowledgeBase.open(base) as opened:
         facts = Facts.read(opened.store, Schema.load())
@@ -189,7 +189,7 @@ Known = dict[str, Fact]
 Search = Callable[[str], Sequence[str]]
 
 
-def fused(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
+def fused_search(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     """Search as answers do."""
     runtime = Runtime.open(base, Settings())
 
@@ -207,7 +207,7 @@ def fused(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     return search
 
 
-def told(facts: Facts, fact: Fact) -> str:
+def format_claim(facts: Facts, fact: Fact) -> str:
     """Write a claim as words of both languages."""
     return " ".join(
         each
@@ -222,7 +222,7 @@ def told(facts: Facts, fact: Fact) -> str:
 
 def bm25s(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     """Search verbalised claims by BM25."""
-    return bm25_over([told(facts, fact) for fact in known.values()], list(known))
+    return bm25_over([format_claim(facts, fact) for fact in known.values()], list(known))
 
 
 def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
@@ -231,7 +231,7 @@ def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     if shipped is None:
         sys.exit("no shipped vectors: run `shiyi train embeddings` first")
     claims = list(known)
-    relations = shipped.encode([told(facts, known[c]) for c in claims])
+    relations = shipped.encode([format_claim(facts, known[c]) for c in claims])
     around = defaultdict[str, list[str]](list)
     for claim, fact in known.items():
         around[fact.subject].append(claim)
@@ -252,7 +252,7 @@ def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
 
 
 RETRIEVERS: Final[dict[str, Callable[[KnowledgeBase, Facts, Known], Search]]] = {
-    "fused": fused, "bm25s": bm25s, "lightrag": lightrag,
+    "fused": fused_search, "bm25s": bm25s, "lightrag": lightrag,
 }  # fmt: skip
 
 
@@ -267,11 +267,11 @@ def main() -> None:
     if result.one:
         part, _, name = result.one.partition(":")
         found = (
-            stored(result.kb, name)
+            measure_store(result.kb, name)
             if part == "store"
-            else validated(result.kb, name, result.focus)
+            else measure_validation(result.kb, name, result.focus)
             if part == "validate"
-            else retrieved(result.kb, name, result.asked)
+            else measure_retrieval(result.kb, name, result.asked)
         )
         print(json.dumps(found, ensure_ascii=False))
         return

@@ -215,7 +215,7 @@ class ConnectionPool:
         seen.add(asked.kind, (now - asked.due) * 1000, status)
 
     def free(self, line: _Line) -> None:
-        """Let a connection be used again."""
+        """Release a connection for the next request."""
         self._idle[line.hostile].append(line)
 
     def _ask(self, due: float, seen: LoadStatistics) -> None:

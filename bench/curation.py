@@ -145,7 +145,7 @@ def expect(holds: bool, why: str) -> None:
         raise SystemExit(why)
 
 
-def timed(ask: Callable[[], object]) -> tuple[float, float]:
+def time_call(ask: Callable[[], object]) -> tuple[float, float]:
     """Return milliseconds of wall clock and of this process's own work."""
     began, worked = time.perf_counter(), time.process_time()
     ask()
@@ -168,7 +168,7 @@ def serve(kb: Path, count: int) -> dict[str, float]:
         answer = client.get(f"/curate/queue?{query}", headers=headers)
         expect(answer.status_code == 200, answer.text[:500])
 
-    first, _ = timed(lambda: page(""))
+    first, _ = time_call(lambda: page(""))
     queries = [
         "",
         "status=candidate",
@@ -178,9 +178,9 @@ def serve(kb: Path, count: int) -> dict[str, float]:
         "whose=all&from=10000",
         "shape=MFHSubstance",
     ]
-    each = [timed(lambda q=q: page(q)) for q in queries * (PAGES // len(queries))]  # type: ignore[misc]
+    each = [time_call(lambda q=q: page(q)) for q in queries * (PAGES // len(queries))]  # type: ignore[misc]
     pages, work = (sorted(column) for column in zip(*each, strict=True))
-    decisions = [decided(client, headers, i) for i in range(20)]
+    decisions = [time_decision(client, headers, i) for i in range(20)]
     took, own = (sorted(column) for column in zip(*decisions, strict=True))
     site.close()
     return {
@@ -196,7 +196,7 @@ def serve(kb: Path, count: int) -> dict[str, float]:
     }
 
 
-def decided(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float, float]:
+def time_decision(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float, float]:
     """Reject a claim that an answer cites, and ask again until it does not; milliseconds."""
     question = f"What are the effects of substance-g{i}?"
 
@@ -223,7 +223,7 @@ def decided(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float
         expect(answer.status_code == 200 and not answer.json["waits"], answer.text[:500])
         expect(before[0] not in cited(), "the next answer still cites the claim")
 
-    return timed(decide)
+    return time_call(decide)
 
 
 def main() -> None:

@@ -41,41 +41,43 @@ INDEXED: Final = "indexed"  # a file of this name tells that every index was wri
 _FORM: Final = 2  # of what is made up; a base made in another form is made again
 
 
-def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
+def grow(kb: Path, relations: int, concepts: int, where: Path) -> Path:
     """Return a folder below ``where`` with the base ``kb`` and made-up claims, so many in all."""
     with KnowledgeBase.open(kb) as base:
-        path = place_of(base, relations, concepts, where)
+        path = grown_path(base, relations, concepts, where)
         folder = path / "generations" / "grown"
         if not (path / "CURRENT").is_file():
             shutil.rmtree(path, ignore_errors=True)
             (folder / "index").mkdir(parents=True)
             loose = OxigraphStore.on_disk(folder / "store.part")
-            with reported("load"):
+            with report_step("load"):
                 for chunk in chunks(base, relations, concepts):
                     loose.load_n_quads(chunk)
                 loose.flush()
-            with reported("pack"):
+            with report_step("pack"):
                 loose.pack(folder / "store")
             loose.close()
             shutil.rmtree(folder / "store.part")
             _name(path, base, relations, concepts)
     if not (folder / INDEXED).is_file():  # else as an earlier run left it
-        with reported("index"), KnowledgeBase.open(path) as made:
+        with report_step("index"), KnowledgeBase.open(path) as made:
             write_indexes(made, Settings())
             store_counts(made)
         (folder / INDEXED).touch()
     return path
 
 
-def place_of(base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
+def grown_path(base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
     """Return the folder that a base lies in, once it has grown."""
     release = base.release.removeprefix("sha256:")[:12]
     return where / f"{relations}-{concepts}-{_FORM}-{release}"
 
 
-def take(loaded: Path, base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
+def adopt_base(
+    loaded: Path, base: KnowledgeBase, relations: int, concepts: int, where: Path
+) -> Path:
     """Accept a base into which :func:`chunks` were loaded for the grown one; its journal goes."""
-    path = place_of(base, relations, concepts, where)
+    path = grown_path(base, relations, concepts, where)
     path.parent.mkdir(parents=True, exist_ok=True)
     loaded.rename(path)
     (made,) = (path / "generations").iterdir()
@@ -94,7 +96,7 @@ def _name(path: Path, base: KnowledgeBase, relations: int, concepts: int) -> Non
 
 
 @contextmanager
-def reported(step: str) -> Iterator[None]:
+def report_step(step: str) -> Iterator[None]:
     """State on the standard error how long a step took, and what memory was used at most so far."""
     started = time.perf_counter()
     yield

@@ -29,7 +29,7 @@ SIZES = {29_292: 24_984, 334_265: 174_317, 3_500_000: 1_200_000}  # relations: c
 ROUNDS, KEPT, THROUGH, SHOWN, ORDINARY = 9, 300, 12, 10, 50
 
 
-def made(relations: int, concepts: int) -> Projection:
+def make_graph(relations: int, concepts: int) -> Projection:
     """Return a graph in which few concepts have many claims."""
     draw = np.random.default_rng(0)
     kinds = sorted({kind for text in SAID for kind in (text[0], text[2])})
@@ -66,7 +66,7 @@ def made(relations: int, concepts: int) -> Projection:
 Retrieve = Callable[[list[RelationPath], str], Iterable[Path]]  # best first
 
 
-def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
+def array_retrieval(projection: Projection, rank: dict[str, float]) -> Retrieve:
     """Score every path over arrays; make values of those that are looked at for the ten."""
     importance = importance_vector(projection, rank)
 
@@ -141,7 +141,7 @@ def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
     return retrieve
 
 
-def timed(
+def time_retrieval(
     retrieve: Retrieve, asked: list[tuple[str, list[RelationPath]]]
 ) -> tuple[list[float], list[list[float]]]:
     """Return milliseconds of processor time, and the scores of the paths that were shown."""
@@ -183,14 +183,14 @@ def three_hops(projection: Projection, hub: str) -> dict[str, float | int | bool
     }
 
 
-def measured(relations: int, rounds: int, compare: bool) -> dict[str, object]:
-    projection = made(relations, SIZES.get(relations, relations // 2))
+def measure(relations: int, rounds: int, compare: bool) -> dict[str, object]:
+    projection = make_graph(relations, SIZES.get(relations, relations // 2))
     rank, hub = dict(projection.importance(PageRankSettings())), largest_hub(projection)
-    plans, retrieve = hub_paths(projection, hub), ours(projection, rank)
-    timed(retrieve, [(hub, plans)])
-    spent, scores = timed(retrieve, [(hub, plans)] * rounds)
+    plans, retrieve = hub_paths(projection, hub), array_retrieval(projection, rank)
+    time_retrieval(retrieve, [(hub, plans)])
+    spent, scores = time_retrieval(retrieve, [(hub, plans)] * rounds)
     common = ordinary(projection)
-    plain, _ = timed(retrieve, common)
+    plain, _ = time_retrieval(retrieve, common)
     steps = [Step(name, forward) for name in projection.predicates for forward in (True, False)]
     found: dict[str, object] = {
         "relations": relations,
@@ -205,7 +205,7 @@ def measured(relations: int, rounds: int, compare: bool) -> dict[str, object]:
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
     if compare:
-        theirs, same = timed(with_networkx(projection, rank), [(hub, plans)] * 3)
+        theirs, same = time_retrieval(with_networkx(projection, rank), [(hub, plans)] * 3)
         found |= {
             "networkx_p50_ms": round(statistics.median(theirs), 1),
             "times_faster": round(statistics.median(theirs) / statistics.median(spent), 1),
@@ -221,7 +221,7 @@ def main() -> None:
     parser.add_argument("--networkx", type=int, default=334_265)
     text = parser.parse_args()
     for size in map(int, text.sizes.split(",")):
-        print(json.dumps(measured(size, text.rounds, size <= text.networkx)), flush=True)
+        print(json.dumps(measure(size, text.rounds, size <= text.networkx)), flush=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.store.oxigraph import OxigraphStore
 
 
-def made(folder: Path, rows: int) -> None:
+def write_tables(folder: Path, rows: int) -> None:
     (folder / "dsp_dsi.csv").write_text(
         "DSP,Relation,DSI,Source\n"
         + "".join(
@@ -54,7 +54,7 @@ def base(kb: Path) -> None:
     build_generation(kb, quads, {})
 
 
-def timed(owner: Any, name: str, spent: Counter[str]) -> None:
+def time_function(owner: Any, name: str, spent: Counter[str]) -> None:
     """Count the seconds that a function takes on its own thread's processor."""
     plain: Callable[..., Any] = getattr(owner, name)
 
@@ -70,16 +70,16 @@ def timed(owner: Any, name: str, spent: Counter[str]) -> None:
 
 
 def measure(folder: Path, rows: int) -> dict[str, Any]:
-    made(folder, rows)
+    write_tables(folder, rows)
     base(folder / "kb")
     settings, dataset, report = Settings(), load_dataset("idisk2"), Report()
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
     lexicons = {"zh": Lexicon(index), "en": Lexicon(index, "en")}
     gate, spent = Gate(index), Counter[str]()
-    timed(running, "build_change", spent)
-    timed(Gate, "judge", spent)
-    timed(Journal, "append", spent)
-    timed(OxigraphStore, "load_n_quads", spent)
+    time_function(running, "build_change", spent)
+    time_function(Gate, "judge", spent)
+    time_function(Journal, "append", spent)
+    time_function(OxigraphStore, "load_n_quads", spent)
 
     def watched(batch: Batch) -> Batch:
         def make() -> Any:

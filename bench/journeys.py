@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
-from web import as_device, browser
+from web import browser, emulate_device
 
 
 class Job:
@@ -22,7 +22,7 @@ class Job:
     def __init__(self, driver: Any, base: str, language: str, width: int = 1280) -> None:
         self.driver, self.base, self.language = driver, base, language
         self.clicks = self.entries = self.keys = 0
-        as_device(driver, width, 1, -1)
+        emulate_device(driver, width, 1, -1)
         driver.delete_all_cookies()
         driver.implicitly_wait(20)
         self.open("/")

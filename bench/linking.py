@@ -34,7 +34,7 @@ def gold() -> list[dict[str, str]]:
         return list(csv.DictReader(found, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+def time_call(call: Callable[[], Any]) -> tuple[Any, float]:
     started = time.perf_counter()
     value = call()
     return value, time.perf_counter() - started
@@ -52,7 +52,7 @@ def accuracy(
     return {name: round(statistics.mean(each), 4) for name, each in right.items()}
 
 
-def ours(linker: Linker) -> Callable[[dict[str, str]], str]:
+def shiyi_linker(linker: Linker) -> Callable[[dict[str, str]], str]:
     def link(row: dict[str, str]) -> str:
         start = int(row["start"])
         end = start + len(row["mention"])
@@ -66,7 +66,7 @@ def ours(linker: Linker) -> Callable[[dict[str, str]], str]:
     return link
 
 
-def among_ten(linker: Linker) -> float:
+def recall_at_ten(linker: Linker) -> float:
     """Return the share of known mentions whose concept is among the ten candidates."""
     found = []
     for row in gold():
@@ -76,7 +76,7 @@ def among_ten(linker: Linker) -> float:
     return round(statistics.mean(found), 4)
 
 
-def beside_model(
+def compare_model(
     name: str, linker: Linker, index: LabelIndex, vectors: LabelVectors
 ) -> dict[str, dict[str, float]]:
     """Compare with another sentence-transformers model, on the mentions in Latin script."""
@@ -84,7 +84,7 @@ def beside_model(
     part = LabelIndex(index.release, index.concepts, tuple(english))
     theirs = LabelVectors.of(part, SentenceTransformersEmbedder(name))
     systems = {
-        "whole linker": ours(linker),
+        "whole linker": shiyi_linker(linker),
         "shipped model, 0.75": embedding_alone(LabelVectors.of(part, vectors.embedder), part),
         **{
             f"{Path(name).name}, {least}": embedding_alone(theirs, part, least)
@@ -197,9 +197,9 @@ def memory() -> float:
 def scale(strings: int) -> dict[str, float]:
     index, sentences = synthetic(strings)
     before, stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory()
-    dictionary, build = timed(lambda: Dictionary(index))
+    dictionary, build = time_call(lambda: Dictionary(index))
     slowly = cpu_rate(dictionary.find, sentences)
-    _, hasten = timed(dictionary.build_automaton)
+    _, hasten = time_call(dictionary.build_automaton)
     after, grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory() - stored
     bare = daachorse.CharwiseDoubleArrayAhoCorasick(list(dictionary.forms))
     return {
@@ -220,20 +220,20 @@ def main() -> None:
     parser.add_argument("--strings", type=int, default=100_000)
     parser.add_argument("--model", help="a sentence-transformers model to compare with in English")
     asked = parser.parse_args()
-    index, reading = timed(lambda: LabelIndex.from_tables(artefact("ontology/concepts")))
+    index, reading = time_call(lambda: LabelIndex.from_tables(artefact("ontology/concepts")))
     model = open_shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
-    vectors, embedding = timed(lambda: LabelVectors.of(index, model))
+    vectors, embedding = time_call(lambda: LabelVectors.of(index, model))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         index.save(folder)
         vectors.save(folder)
         size = sum(each.stat().st_size for each in folder.iterdir())
-        read, loading = timed(lambda: LabelIndex.load(folder, index.release))
-        _, loading_vectors = timed(lambda: LabelVectors.load(folder, read, model))
-    linker, opening = timed(lambda: Linker(index, vectors))
-    completer, keys = timed(lambda: Completer(index))
+        read, loading = time_call(lambda: LabelIndex.load(folder, index.release))
+        _, loading_vectors = time_call(lambda: LabelVectors.load(folder, read, model))
+    linker, opening = time_call(lambda: Linker(index, vectors))
+    completer, keys = time_call(lambda: Completer(index))
     texts = [row["text"] for row in gold()]
     prefixes = ["枸", "枸杞", "gou", "gqz", "g", "s", "high b", "阴", "xue"]
     measured = {
@@ -251,14 +251,14 @@ def main() -> None:
         "candidates": latency(linker.candidates, texts[:60], 2),
         "resident MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "accuracy": {
-            "ours": accuracy(ours(linker)),
+            "ours": accuracy(shiyi_linker(linker)),
             "dictionary alone": accuracy(_dictionary_alone(linker)),
             "embedding alone, 0.75": accuracy(embedding_alone(vectors, index)),
             "TF-IDF 1-3-grams, 0.75": accuracy(tfidf(index, 0.75)),
             "TF-IDF 1-3-grams, 0.5": accuracy(tfidf(index, 0.5)),
         },
-        "right concept among ten": among_ten(linker),
-        "English mentions": beside_model(asked.model, linker, index, vectors)
+        "right concept among ten": recall_at_ten(linker),
+        "English mentions": compare_model(asked.model, linker, index, vectors)
         if asked.model
         else {},
         "scale": scale(asked.strings),

@@ -172,7 +172,7 @@ def nginx_command(folder: Path, port: int, write_port: int, ports: list[int]) ->
 
 
 @contextmanager
-def served(kb: Path, readers: int) -> Iterator[ServerUnderTest]:
+def serve(kb: Path, readers: int) -> Iterator[ServerUnderTest]:
     """Serve ``kb`` from one process; where there are ``readers``, also from those behind nginx."""
     with ExitStack() as free:
         made = [
@@ -391,7 +391,7 @@ def main() -> int:
         shutil.copytree(chosen.kb, copy, ignore=shutil.ignore_patterns("snapshots", "lock"))
         token = Tokens(copy).add("load", "maintain", 1) if chosen.write > 0 else ""
         mix = RequestMix(copy, chosen.seed)
-        with served(copy, chosen.readers) as server, asyncio.Runner() as runner:
+        with serve(copy, chosen.readers) as server, asyncio.Runner() as runner:
             found = runner.run(measure(server, mix, chosen, token))
     written = json.dumps(found, ensure_ascii=False, indent=1)
     print(written)

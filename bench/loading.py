@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from grown import SIZES, chunks, reported, take
+from grown import SIZES, adopt_base, chunks, report_step
 
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -31,7 +31,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore
 CHUNK = 250_000  # lines taken in as one change
 
 
-def taken_in(written: Path, folder: Path) -> float:
+def load_lines(written: Path, folder: Path) -> float:
     """Load the lines through the writer; return the seconds until the store holds and keeps them all."""
     build_generation(folder, (), {})
     with KnowledgeBase.open(folder, write=True) as base, written.open(encoding="utf-8") as lines:
@@ -62,13 +62,13 @@ def raw(written: Path, folder: Path) -> ResourceUse:
     return ran([program, "load", "--location", str(folder), "--file", str(written)])[1]
 
 
-def own_process(written: Path, folder: Path) -> ResourceUse:
-    """Let :func:`taken_in` run in a process of its own."""
+def run_in_process(written: Path, folder: Path) -> ResourceUse:
+    """Run :func:`load_lines` in a process of its own."""
     message, spent = ran([sys.executable, __file__, "--one", str(written), str(folder)])
     return replace(spent, seconds=float(message))
 
 
-LOADERS: Final = {"oxigraph load": raw, "shiyi": own_process}
+LOADERS: Final = {"oxigraph load": raw, "shiyi": run_in_process}
 
 
 def ran(words: list[str]) -> tuple[str, ResourceUse]:
@@ -100,7 +100,7 @@ def measure(kb: Path, text: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=text.keep) as home, KnowledgeBase.open(kb) as base:
         written = text.lines or Path(home) / "base.nq"
         if not written.exists():
-            with reported("write"), written.open("wb") as out:
+            with report_step("write"), written.open("wb") as out:
                 out.writelines(chunks(base, relations, concepts))
         with written.open("rb") as lines:
             count = sum(block.count(b"\n") for block in iter(partial(lines.read, 1 << 20), b""))
@@ -110,11 +110,11 @@ def measure(kb: Path, text: argparse.Namespace) -> dict[str, Any]:
             for name, found in spent.items():
                 folder = Path(home) / f"{name.split()[0]}-{turn}"
                 folder.mkdir()
-                with reported(name):
+                with report_step(name):
                     found.append(LOADERS[name](written, folder))
                 disk[name] = sum(each.stat().st_size for each in folder.rglob("*.sst"))
                 if name == "shiyi" and text.keep and turn == text.rounds - 1:
-                    take(folder, base, relations, concepts, text.keep)
+                    adopt_base(folder, base, relations, concepts, text.keep)
                 else:
                     shutil.rmtree(folder)
         best = {name: min(each, key=lambda one: one.seconds) for name, each in spent.items()}
@@ -152,6 +152,6 @@ if __name__ == "__main__":
     parser.add_argument("--one", nargs=2, type=Path, help=argparse.SUPPRESS)
     said = parser.parse_args()
     if said.one:
-        print(taken_in(*said.one))
+        print(load_lines(*said.one))
     else:
         print(json.dumps(measure(said.kb, said)))

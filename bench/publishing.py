@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from ask import WHERE
-from grown import SIZES, grown
-from serving import ask, started
+from grown import SIZES, grow
+from serving import ask, start_server
 
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, text
@@ -75,7 +75,7 @@ def ask_pages(kb: Path) -> dict[str, float]:
             for kind, of in (("concept", SKOS.Concept), ("claim", SHIYI.Claim))
         }
     draw, took = random.Random(1), dict[str, float]()  # noqa: S311 - the same each time
-    server, port, _ = started(str(kb))
+    server, port, _ = start_server(str(kb))
     try:
         for kind, known in names.items():
             for form, ending in (("page", ""), ("data", ".ttl")):
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--size", choices=("starter", *SIZES), default="starter")
     parser.add_argument("--where", type=Path, default=WHERE)
     args = parser.parse_args()
-    kb = args.kb if args.size == "starter" else grown(args.kb, *SIZES[args.size], args.where)
+    kb = args.kb if args.size == "starter" else grow(args.kb, *SIZES[args.size], args.where)
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps({"size": args.size, **export(kb, Path(folder)), **ask_pages(kb)}))
 

@@ -62,7 +62,7 @@ print(json.dumps({"open s": round(opened, 2), "sentences/s": round(len(sentences
 """
 
 
-def made_up(count: int) -> dict[str, str]:
+def make_names(count: int) -> dict[str, str]:
     """Join words of real English labels by twos and threes into names with a CUI each."""
     chance = random.Random(3)  # noqa: S311
     labels = LabelIndex.from_tables(artefact("ontology/concepts")).labels
@@ -78,7 +78,7 @@ def made_up(count: int) -> dict[str, str]:
     return names
 
 
-def sentences_of(names: dict[str, str], count: int) -> list[tuple[str, list[str]]]:
+def make_sentences(names: dict[str, str], count: int) -> list[tuple[str, list[str]]]:
     """Place two names into each sentence of about twenty-five words."""
     chance, listed = random.Random(4), list(names)  # noqa: S311
     made = []
@@ -91,7 +91,7 @@ def sentences_of(names: dict[str, str], count: int) -> list[tuple[str, list[str]
     return made
 
 
-def ours(
+def time_shiyi(
     names: dict[str, str], sentences: list[tuple[str, list[str]]], folder: Path
 ) -> list[dict[str, object]]:
     """Time the similarity linker and the dictionary."""
@@ -111,10 +111,10 @@ def ours(
             concepts[hit.senses[0].concept].cui for hit in plain.find(text) if hit.senses
         },
     }
-    return [{"system": title, **timed(find, sentences)} for title, find in systems.items()]
+    return [{"system": title, **time_sentences(find, sentences)} for title, find in systems.items()]
 
 
-def timed(
+def time_sentences(
     find: Callable[[str], set[str]], sentences: list[tuple[str, list[str]]]
 ) -> dict[str, float]:
     """Return sentences a second of processor time, and the share of names found."""
@@ -128,7 +128,7 @@ def timed(
     }
 
 
-def theirs(
+def time_quickumls(
     python: str, names: dict[str, str], sentences: list[tuple[str, list[str]]], folder: Path
 ) -> dict[str, object]:
     """Install QuickUMLS on the same names and time it in its own environment."""
@@ -179,12 +179,12 @@ def main() -> None:
     parser.add_argument("--names", type=int, default=100_000)
     parser.add_argument("--sentences", type=int, default=300)
     asked = parser.parse_args()
-    names = made_up(asked.names)
-    sentences = sentences_of(names, asked.sentences)
+    names = make_names(asked.names)
+    sentences = make_sentences(names, asked.sentences)
     with tempfile.TemporaryDirectory() as name:
-        rows = ours(names, sentences, Path(name) / "ours")
+        rows = time_shiyi(names, sentences, Path(name) / "ours")
         if asked.python:
-            rows.append(theirs(asked.python, names, sentences, Path(name)))
+            rows.append(time_quickumls(asked.python, names, sentences, Path(name)))
         else:
             print("no --python of an environment with quickumls: ours alone", file=sys.stderr)
     print(json.dumps({"names": len(names), "sentences": len(sentences), "rows": rows}, indent=1))

@@ -44,7 +44,7 @@ class RankingCase:
     right: frozenset[str]
 
 
-def good_for(facts: Facts) -> dict[str, dict[str, set[str]]]:
+def load_good_foods(facts: Facts) -> dict[str, dict[str, set[str]]]:
     """Return the foods on record as good for each state, with their claims."""
     found: dict[str, dict[str, set[str]]] = {}
     names = {each.value for each in BENEFIT}
@@ -63,7 +63,7 @@ def good_for(facts: Facts) -> dict[str, dict[str, set[str]]]:
 
 def questions(runtime: Runtime, limit: int | None, seed: int) -> list[RankingCase]:
     """Return the questions, each linked as it is asked."""
-    good, made = good_for(runtime.facts), list[RankingCase]()
+    good, made = load_good_foods(runtime.facts), list[RankingCase]()
     states = sorted(good)
     random.Random(seed).shuffle(states)  # noqa: S311 - a draw, no secret
     least = runtime.settings.answer.recommend_from
@@ -97,7 +97,7 @@ def ranking(paths: Collection[Path], scorer: str, rank: Mapping[str, float]) -> 
     return sorted(worth, key=lambda iri: (-worth[iri], iri))
 
 
-def measured(found: list[str], right: Collection[str]) -> tuple[float, ...]:
+def rank_metrics(found: list[str], right: Collection[str]) -> tuple[float, ...]:
     """Return the measures of one ranking."""
     hits = [each in right for each in found]
     gain = sum(hit / log2(place + 2) for place, hit in enumerate(hits[:DEEP]))
@@ -112,7 +112,7 @@ def of_states(
     """Return the measures of a scorer, a row for each state, over the languages it is asked in."""
     found: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for each in asked:
-        found[each.state].append(measured(ranking(each.paths, scorer, rank), each.right))
+        found[each.state].append(rank_metrics(ranking(each.paths, scorer, rank), each.right))
     return np.array([np.mean(found[state], axis=0) for state in states])
 
 

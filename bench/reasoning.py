@@ -35,7 +35,7 @@ def synthetic(claims: int, entities: int, relations: int, seed: int = 0) -> Proj
     )
 
 
-def measured(claims: int, entities: int, relations: int) -> dict[str, float]:
+def measure(claims: int, entities: int, relations: int) -> dict[str, float]:
     """Weigh and rank one graph, each from the adjacency on."""
     graph = synthetic(claims, entities, relations)
     started, used = time.perf_counter(), time.process_time()
@@ -43,7 +43,7 @@ def measured(claims: int, entities: int, relations: int) -> dict[str, float]:
     weighed = time.perf_counter()
     rank = graph.importance(PageRankSettings())
     ended, cpu = time.perf_counter(), time.process_time() - used
-    reviewed(graph, claims // 2).importance(PageRankSettings(), rank)
+    apply_review(graph, claims // 2).importance(PageRankSettings(), rank)
     return {
         "claims": claims,
         "confidence_seconds": weighed - started,
@@ -53,14 +53,14 @@ def measured(claims: int, entities: int, relations: int) -> dict[str, float]:
     }
 
 
-def reviewed(graph: Projection, place: int) -> Projection:
+def apply_review(graph: Projection, place: int) -> Projection:
     """Return a graph whose claim at a place was stored with another confidence by a reviewer."""
     ends = graph.nodes[graph.source[place]], graph.nodes[graph.target[place]]
     kind, claim = graph.predicates[graph.kind[place]], graph.claims[place]
     return update_edges(graph, [], [Edge(ends[0], kind, ends[1], claim, 0.99)])
 
 
-def large(edges: int, nodes: int, seed: int = 0) -> dict[str, float]:
+def rank_large(edges: int, nodes: int, seed: int = 0) -> dict[str, float]:
     """Rank a graph of millions, hubs among its nodes; the edges lie in no order."""
     random = np.random.default_rng(seed)
     source = random.integers(0, nodes, edges).astype(np.int32)
@@ -81,7 +81,7 @@ def main() -> None:
     """Measure once; print a table, and each row as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args()
-    figures = [*(measured(*size) for size in SIZES), large(*LARGE)]
+    figures = [*(measure(*size) for size in SIZES), rank_large(*LARGE)]
     for row in figures:
         print("  ".join(f"{name} {value:,.2f}" for name, value in row.items()))
     print("\n".join(map(json.dumps, figures)))

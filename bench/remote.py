@@ -54,7 +54,7 @@ def measures(settings: Settings) -> Iterator[tuple[str, str]]:
         warm = [spent(partial(ask, runtime, AskRequest(q))) for q in QUESTIONS * 5]
         yield "the same again, median", f"{statistics.median(warm) * 1000:.0f} ms"
         names = [n for n in query_names() if n not in BULK and "SELECT" in Query.named(n).text]
-        took = {n: spent(partial(rows_of, base, n)) for n in names}
+        took = {n: spent(partial(count_rows, base, n)) for n in names}
         slowest = max(took, key=took.__getitem__)
         yield "shipped queries, median", f"{statistics.median(took.values()):.2f} s of {len(names)}"
         yield "shipped queries, slowest", f"{took[slowest]:.1f} s, `{slowest}`"
@@ -67,7 +67,7 @@ def measures(settings: Settings) -> Iterator[tuple[str, str]]:
             yield f"{name}, slowest", f"{seen[slowest]:.2f} s, `{slowest}`"
 
 
-def rows_of(base: KnowledgeBase, name: str) -> int:
+def count_rows(base: KnowledgeBase, name: str) -> int:
     """Count the rows of a shipped query."""
     return sum(1 for _ in base.store.select(Query.named(name).text))
 
@@ -80,7 +80,7 @@ def spent(run: Callable[[], object]) -> float:
 
 
 @contextmanager
-def over(engine: str, kb: Path) -> Iterator[tuple[Settings, float]]:
+def remote_settings(engine: str, kb: Path) -> Iterator[tuple[Settings, float]]:
     """Yield settings for a copy of the base over an engine, and the seconds to put it there."""
     with tempfile.TemporaryDirectory(prefix="shiyi-remote-") as folder:
         own = Path(folder) / "kb"
@@ -95,7 +95,7 @@ def main(kb: str, *engines: str) -> None:
     """Print a table of one column a store."""
     table = {"embedded": dict(measures(replace(Settings(), kb=Path(kb))))}
     for engine in engines or ENGINES:
-        with over(engine, Path(kb)) as (settings, seconds):
+        with remote_settings(engine, Path(kb)) as (settings, seconds):
             print(f"{engine} holds the base after {seconds:.0f} s", file=sys.stderr, flush=True)
             table[engine] = {"put the base there": f"{seconds:.0f} s", **dict(measures(settings))}
     print(f"| | {' | '.join(table)} |\n{'|---' * (len(table) + 1)}|")

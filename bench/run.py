@@ -127,7 +127,7 @@ def ran(bench: Benchmark, arguments: list[str], most: int) -> dict[str, Any]:
         out, err = process.communicate()
         status = f"took more than {most} s"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds, own = time.monotonic() - started, used(after) - used(spent)
+    seconds, own = time.monotonic() - started, processor_seconds(after) - processor_seconds(spent)
     others = max(0.0, busy_seconds() - busy - own) / seconds
     values: dict[str, Any] = {
         "name": bench.name,
@@ -153,7 +153,7 @@ def ran(bench: Benchmark, arguments: list[str], most: int) -> dict[str, Any]:
     return values
 
 
-def used(spent: resource.struct_rusage) -> float:
+def processor_seconds(spent: resource.struct_rusage) -> float:
     """Return the processor seconds."""
     return spent.ru_utime + spent.ru_stime
 

@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 import pyoxigraph
-from hubs import made, ordinary, ours, timed
+from hubs import array_retrieval, make_graph, ordinary, time_retrieval
 from numpy.typing import NDArray
 
 from shiyi.model.iris import ID
@@ -70,11 +70,11 @@ def _quads(base: Path) -> bytes:
 
 def adjacency_cost(relations: int) -> tuple[float, list[float]]:
     """Return the bytes of one claim in the adjacency, and milliseconds of ordinary retrievals."""
-    graph = made(relations, relations // 2)
+    graph = make_graph(relations, relations // 2)
     arrays = sum(each.nbytes for each in (graph.source, graph.target, graph.kind, graph.confidence))
     names = sum(sys.getsizeof(each) for each in (*graph.nodes, *graph.claims))
     rank = dict(graph.importance(PageRankSettings()))
-    spent, _ = timed(ours(graph, rank), ordinary(graph))
+    spent, _ = time_retrieval(array_retrieval(graph, rank), ordinary(graph))
     return (2 * arrays + names) / relations, spent
 
 

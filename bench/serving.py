@@ -136,7 +136,7 @@ def _first_page(kb: Path) -> dict[str, float]:
         server.wait(60)
 
 
-def started(kb: str) -> tuple[subprocess.Popen[bytes], int, float]:
+def start_server(kb: str) -> tuple[subprocess.Popen[bytes], int, float]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -162,7 +162,7 @@ def main() -> None:
     if chosen.start:
         print(json.dumps(first_pages(Path(chosen.kb), chosen.start)))
         return
-    server, port, seconds = started(chosen.kb)
+    server, port, seconds = start_server(chosen.kb)
     try:
         found: dict[str, dict[str, float]] = {"start": {"seconds": round(seconds, 1)}}
         bodies = [json.dumps({"question": q}).encode() for q in QUESTIONS]

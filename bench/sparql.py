@@ -104,7 +104,7 @@ def _missing(reply: bytes) -> bool:
 
 
 def wait_until_quiet(pid: int) -> None:
-    """Let the server make what it makes at its start, while nobody asks."""
+    """Wait until the server has made what it makes at its start."""
     still = 0
     for _ in range(120):
         used = cpu_seconds(pid)

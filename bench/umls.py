@@ -27,7 +27,7 @@ def word(number: int) -> str:
     return "".join(parts)
 
 
-def made(folder: Path, lines: int) -> None:
+def write_release(folder: Path, lines: int) -> None:
     """Write a release of ``lines`` strings, 2.5 of them a concept."""
     rng = random.Random(7)  # noqa: S311
     concepts = max(1, int(lines / 2.5))
@@ -61,7 +61,7 @@ def made(folder: Path, lines: int) -> None:
 def measure(folder: Path, lines: int, lookups: int) -> dict[str, Any]:
     laps = {}
     started = time.perf_counter()
-    made(folder, lines)
+    write_release(folder, lines)
     laps["made"] = time.perf_counter() - started
     release = Release(folder)
     started, cpu = time.perf_counter(), time.process_time()

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from ask import WHERE
-from grown import SIZES, grown
+from grown import SIZES, grow
 from loading import ran
 
 from shiyi.cli.build import conform_base
@@ -47,11 +47,11 @@ def main(kb: Path, size: str) -> None:
         raise SystemExit("the reports differ")
 
 
-def one(kb: Path, way: str) -> None:
+def validate_one(kb: Path, way: str) -> None:
     """Validate in this process, and print what was found."""
     begun = time.perf_counter()
     with KnowledgeBase.open(kb) as base:
-        count, results = conform_base(base) if way == "parts" else at_once(base)
+        count, results = conform_base(base) if way == "parts" else validate_at_once(base)
     report = hashlib.sha256("\n".join(sorted(map(repr, results))).encode()).hexdigest()
     print(
         json.dumps(
@@ -65,7 +65,7 @@ def one(kb: Path, way: str) -> None:
     )
 
 
-def at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:
+def validate_at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:
     """Validate everything as one graph."""
     gc.disable()  # as by parts: looking through what stays costs a quarter
     found = list(base.store.match(graph=DefaultGraph()))
@@ -78,10 +78,10 @@ if __name__ == "__main__":
     parser.add_argument("--size", choices=("starter", *SIZES), default="starter")
     parser.add_argument("--where", type=Path, default=WHERE)
     parser.add_argument("--one", choices=WAYS, help=argparse.SUPPRESS)
-    said = parser.parse_args()
-    if said.one:
-        one(said.kb, said.one)
+    options = parser.parse_args()
+    if options.one:
+        validate_one(options.kb, options.one)
     else:
-        if said.size != "starter":
-            said.kb = grown(said.kb, *SIZES[said.size], said.where)
-        main(said.kb, said.size)
+        if options.size != "starter":
+            options.kb = grow(options.kb, *SIZES[options.size], options.where)
+        main(options.kb, options.size)

@@ -22,7 +22,7 @@ _K = 10
 Search = Callable[[Vectors, int], list[tuple[int, float]]]
 
 
-def made_up(count: int) -> list[str]:
+def make_texts(count: int) -> list[str]:
     """Join real labels by twos and threes into ``count`` different texts, as long names are."""
     chance = random.Random(11)  # noqa: S311
     real = [label.text for label in LabelIndex.from_tables(artefact("ontology/concepts")).labels]
@@ -54,14 +54,14 @@ def recall(exact: Search, near: Search, queries: Sequence[Vectors]) -> float:
     return round(statistics.mean(shares), 4)
 
 
-def misspelt(texts: Sequence[str]) -> list[str]:
+def misspell(texts: Sequence[str]) -> list[str]:
     """Leave one letter or character out of each text, as a hasty writer does."""
     chance = random.Random(17)  # noqa: S311
     places = [chance.randrange(len(text)) for text in texts]
     return [text[:at] + text[at + 1 :] for text, at in zip(texts, places, strict=True)]
 
 
-def graph_of(
+def load_graph(
     vectors: LabelVectors, threads: int, keep: Path | None
 ) -> tuple[ApproximateVectors, dict[str, float]]:
     """Make the graph, or read the one an earlier run stored, and say what making it took."""
@@ -80,14 +80,14 @@ def graph_of(
     return graph, building
 
 
-def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]:
+def measure(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]:
     """Search exactly among ``asked.exact`` vectors, and by HNSW among ``asked.vectors``."""
-    texts = made_up(asked.vectors + asked.queries)
+    texts = make_texts(asked.vectors + asked.queries)
     random.Random(5).shuffle(texts)  # noqa: S311
     queries = {
         "other names": list(embedder.encode(texts[: asked.queries])),
         "the names, misspelt": list(
-            embedder.encode(misspelt(texts[asked.queries : 2 * asked.queries]))
+            embedder.encode(misspell(texts[asked.queries : 2 * asked.queries]))
         ),
     }
     texts = texts[asked.queries :]
@@ -108,7 +108,7 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
         f"exact among {len(part.rows):,}, {name}": milliseconds(part.nearest, each)
         for name, each in queries.items()
     }
-    graph, building = graph_of(whole, asked.threads, asked.keep)
+    graph, building = load_graph(whole, asked.threads, asked.keep)
     found = {}
     for expansion in asked.expansions or [graph.graph.expansion_search]:
         graph.graph.expansion_search = expansion  # type: ignore[misc]  # its stub lacks the setter
@@ -146,7 +146,7 @@ def main() -> None:
     model = open_shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
-    print(json.dumps(measured(asked, model), ensure_ascii=False, indent=1))
+    print(json.dumps(measure(asked, model), ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from serving import started
+from serving import start_server
 
 ALL = "CONSTRUCT { ?c ?r ?t } { ?c ?r ?t FILTER(isTriple(?t)) } LIMIT 600"
 SUBSTANCE = "/page/substance-gouqizi?lang=zh"
@@ -61,7 +61,7 @@ requestAnimationFrame(step);"""
 NODES = "return document.querySelectorAll('.graph-stage .g-node').length"
 
 
-def fetched(port: int, path: str) -> tuple[float, float, str]:
+def fetch(port: int, path: str) -> tuple[float, float, str]:
     """Return the milliseconds to the first byte, those to the last, and the text."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     begun = time.perf_counter()
@@ -74,10 +74,10 @@ def fetched(port: int, path: str) -> tuple[float, float, str]:
     return first, last, text
 
 
-def timed(port: int, path: str, requests: int) -> dict[str, float]:
+def time_visits(port: int, path: str, requests: int) -> dict[str, float]:
     """Time the first visit and the later ones."""
-    first, _, _ = fetched(port, path)
-    found = [fetched(port, path)[:2] for _ in range(requests)]
+    first, _, _ = fetch(port, path)
+    found = [fetch(port, path)[:2] for _ in range(requests)]
 
     def most(times: list[float]) -> float:
         return round(statistics.quantiles(times, n=20, method="inclusive")[-1], 1)
@@ -109,8 +109,8 @@ def browser() -> Any:
 ROUNDS = {"": (1280, 1, -1), "phone_": (390, 4, -1), "slow_": (390, 1, 50_000)}
 
 
-def as_device(driver: Any, width: int, slowed: int, rate: int) -> None:
-    """Give the browser a width, a processor ``slowed`` times, and bytes per second (-1: any)."""
+def emulate_device(driver: Any, width: int, slowed: int, rate: int) -> None:
+    """Set the width of the browser, how often its processor is ``slowed``, and bytes per second (-1: any)."""
     metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": slowed})
@@ -119,7 +119,7 @@ def as_device(driver: Any, width: int, slowed: int, rate: int) -> None:
     driver.execute_cdp_cmd("Network.emulateNetworkConditions", network)
 
 
-def loaded(driver: Any, address: str) -> dict[str, float]:
+def load_page(driver: Any, address: str) -> dict[str, float]:
     """Load a page with an empty cache; its weight is taken down at its end, so with its graph."""
     driver.execute_cdp_cmd("Network.clearBrowserCache", {})
     driver.get(address)
@@ -137,7 +137,7 @@ def loaded(driver: Any, address: str) -> dict[str, float]:
     }
 
 
-def drawn(driver: Any, base: str) -> dict[str, float]:
+def draw_graph(driver: Any, base: str) -> dict[str, float]:
     """Draw a graph of 300 things, then move it for 60 frames."""
     driver.get(f"{base}/sparql?lang=en&query={quote(ALL)}")
     begun = time.perf_counter()
@@ -156,7 +156,7 @@ def drawn(driver: Any, base: str) -> dict[str, float]:
 
 def pages(port: int) -> dict[str, str]:
     """Name the pages with their addresses."""
-    text = fetched(port, SUBSTANCE)[2]
+    text = fetch(port, SUBSTANCE)[2]
     found = {name: re.search(pattern, text) for name, pattern in LINKED.items()}
     return PAGES | {name: html.unescape(each[1]) for name, each in found.items() if each}
 
@@ -166,21 +166,21 @@ def main() -> None:
     parser.add_argument("kb", nargs="?", default="kb")
     parser.add_argument("--requests", type=int, default=40)
     chosen = parser.parse_args()
-    server, port, _ = started(chosen.kb)
+    server, port, _ = start_server(chosen.kb)
     base = f"http://127.0.0.1:{port}"
     time.sleep(4)  # what it makes while it starts
     found: dict[str, dict[str, float]] = {}
     driver = browser()
     try:
         for name, path in pages(port).items():
-            found[name] = timed(port, path, chosen.requests)
+            found[name] = time_visits(port, path, chosen.requests)
         for begin, device in ROUNDS.items():
-            as_device(driver, *device)
+            emulate_device(driver, *device)
             for name, path in pages(port).items():
-                seen = loaded(driver, base + path)
+                seen = load_page(driver, base + path)
                 found[name] |= {begin + key: value for key, value in seen.items()}
-        as_device(driver, *ROUNDS[""])
-        found["graph"] = drawn(driver, base)
+        emulate_device(driver, *ROUNDS[""])
+        found["graph"] = draw_graph(driver, base)
     finally:
         driver.quit()
         server.terminate()

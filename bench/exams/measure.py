@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from readers import ExamContext
-from runs import SWEPT, Sweep, is_exam, swept
+from runs import SWEPT, Sweep, is_exam, run_sweep
 
 from shiyi.errors import ShiyiError
 from shiyi.evaluation.bench import EvaluationContext, Request
@@ -57,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
     values = Sweep.read(args.sweep) if args.sweep else None
     kind = ExamContext if is_exam(request.task, request.file) else EvaluationContext
     with KnowledgeBase.open(args.kb) as base:
-        report = swept(base, settings, request, values, kind)
+        report = run_sweep(base, settings, request, values, kind)
     if args.json:
         for each in report.to_json():
             print(json.dumps(each, ensure_ascii=False))

@@ -31,7 +31,7 @@ from plan import (
     TRAIN,
     WITHHELD,
 )
-from runs import Asked, SharedBase, measured_apart
+from runs import Asked, SharedBase, measure_in_process
 from tables import bars, command, curves, named, section, switched
 
 from shiyi.cli.terminal import ProgressBar
@@ -102,7 +102,7 @@ class Writer:
         return f"![{name}]({name}.svg)\n"
 
 
-def plotted(writer: Writer, name: str, title: str, report: Report, metric: str) -> str:
+def plot(writer: Writer, name: str, title: str, report: Report, metric: str) -> str:
     rows = []
     for run in report.runs:
         m = report.metrics(run).get(metric)
@@ -116,7 +116,7 @@ def exam(w: Writer, page: str, name: str, file: str, methods: Sequence[str]) -> 
     report = w.run("mcq", file, methods)
     if not report:
         return []
-    shown = [plotted(w, f"{page}-{name}", file, report, "accuracy")] * (name in {"ed-a", "ed-b"})
+    shown = [plot(w, f"{page}-{name}", file, report, "accuracy")] * (name in {"ed-a", "ed-b"})
     return [section(file, report), *shown]
 
 
@@ -135,7 +135,7 @@ def choices(w: Writer) -> None:
     report = w.run("mcq", "mtcmb-dev/TCM-ED-A.jsonl", ANSWERING)
     if report:
         parts.append(section("mtcmb-dev/TCM-ED-A.jsonl", report))
-        parts.append(plotted(w, "mcq-answering", "TCM-ED-A", report, "accuracy"))
+        parts.append(plot(w, "mcq-answering", "TCM-ED-A", report, "accuracy"))
     w.page("choices", "Multiple choice", parts)
 
 
@@ -156,7 +156,7 @@ def books(w: Writer) -> None:
         report = w.run("syndrome", file, READING, train=train)
         if report:
             parts.append(section(file, report))
-            parts.append(plotted(w, f"books-{name}", file, report, "top1"))
+            parts.append(plot(w, f"books-{name}", file, report, "top1"))
     for task, file, metric, learnt, methods in BOOK_SWITCHES:
         parts += switches(w, task, file, metric, learnt, methods)
     w.page("books", "With the ancient books", parts)
@@ -190,7 +190,7 @@ def claims(w: Writer) -> None:
         if report:
             parts.append(section(CLAIMS, report))
             metric = {"retrieval": "context_recall", "mcq": "accuracy", "recommend": "p@5"}[task]
-            parts.append(plotted(w, f"claims-{task}", task, report, metric))
+            parts.append(plot(w, f"claims-{task}", task, report, metric))
     w.page("claims", "Questions made from claims of the base", parts)
 
 
@@ -198,10 +198,10 @@ def cases(w: Writer) -> None:
     parts = []
     report = w.run("syndrome", CASES, ALL, train=(TRAIN,))
     if report:
-        parts += [section(CASES, report), plotted(w, "tcmeval", CASES, report, "top1")]
+        parts += [section(CASES, report), plot(w, "tcmeval", CASES, report, "top1")]
     report = w.run("syndrome", DIAGNOSIS, ALL)
     if report:
-        parts += [section(DIAGNOSIS, report), plotted(w, "diagnosis", DIAGNOSIS, report, "top5")]
+        parts += [section(DIAGNOSIS, report), plot(w, "diagnosis", DIAGNOSIS, report, "top5")]
     report = w.run("syndrome", DIAGNOSIS, ANSWERING)
     if report:
         parts.append(section(DIAGNOSIS, report))
@@ -209,7 +209,7 @@ def cases(w: Writer) -> None:
     methods = ("fused", "tfidf", "nearest", "popular", "bm25", "paths", "none")
     report = w.run("recommend", file, methods, holdout=0.13)
     if report:
-        parts += [section(file, report), plotted(w, "smgcn", file, report, "p@5")]
+        parts += [section(file, report), plot(w, "smgcn", file, report, "p@5")]
     file = "ppi5k/val.tsv.gz"
     report = w.run("confidence", file, ("additive", "none"), train=("ppi5k/train.tsv.gz",))
     if report:
@@ -295,7 +295,7 @@ def sweeps(w: Writer) -> list[str]:
     return parts
 
 
-def ahead(writers: Sequence[Writer], jobs: int) -> None:
+def measure_ahead(writers: Sequence[Writer], jobs: int) -> None:
     """Measure what is not stored yet, in several processes."""
     todo = [
         (writer.bases, each)
@@ -312,7 +312,8 @@ def ahead(writers: Sequence[Writer], jobs: int) -> None:
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         running = [
-            pool.submit(measured_apart, bases.settings.kb, bases.runs, each) for bases, each in todo
+            pool.submit(measure_in_process, bases.settings.kb, bases.runs, each)
+            for bases, each in todo
         ]
         for number, done in enumerate(as_completed(running), 1):
             done.result()
@@ -355,7 +356,7 @@ def main() -> None:
             write(writer)
         writer.only_kept = args.kept
     if not args.kept:
-        ahead([writer for writer, _ in writers], max(1, args.jobs))
+        measure_ahead([writer for writer, _ in writers], max(1, args.jobs))
     for writer, chosen in writers:
         writer.planning = False
         for write in chosen:

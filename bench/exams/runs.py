@@ -65,7 +65,9 @@ class SharedBase:
 
     def _at(self, swept_request: "Asked") -> tuple[Request, Settings]:
         request, name, value = swept_request
-        return at(request, self.settings, name, value) if name else (request, self.settings)
+        return (
+            set_parameter(request, self.settings, name, value) if name else (request, self.settings)
+        )
 
 
 Asked = tuple[Request, str, float]  # a request, and where one is swept a parameter and its value
@@ -77,7 +79,7 @@ def is_exam(task: str, file: str) -> bool:
     return task in {"mcq", "syndrome", "recommend"} and not generated
 
 
-def measured_apart(kb: Path, runs: Path, swept_request: Asked) -> None:
+def measure_in_process(kb: Path, runs: Path, swept_request: Asked) -> None:
     """Measure one request in a process of its own, which keeps its base for the next one."""
     if kb not in _HERE:
         _HERE[kb] = SharedBase.open(kb, runs)
@@ -127,7 +129,7 @@ SWEPT: Final[Mapping[str, tuple[str, str]]] = {  # section ("" for the request) 
 }  # fmt: skip
 
 
-def swept(
+def run_sweep(
     base: KnowledgeBase,
     settings: Settings,
     request: Request,
@@ -144,7 +146,7 @@ def swept(
     reports = list[Report]()
     runs = list[Run]()
     for value in sweep.values:
-        changed, chosen = at(request, settings, sweep.name, value)
+        changed, chosen = set_parameter(request, settings, sweep.name, value)
         same = chosen.linking == settings.linking  # else mentions are linked again
         if same and shared is None:
             shared = SharedResources.over(base, settings)
@@ -154,7 +156,9 @@ def swept(
     return replace(reports[-1], runs=tuple(runs))
 
 
-def at(request: Request, settings: Settings, name: str, value: float) -> tuple[Request, Settings]:
+def set_parameter(
+    request: Request, settings: Settings, name: str, value: float
+) -> tuple[Request, Settings]:
     """Return request and settings with one parameter set.
 
     Raises ``UsageError`` for a fraction of a count.

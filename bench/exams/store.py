@@ -51,7 +51,7 @@ class ReportStore:
         place = self.place(request)
         place.parent.mkdir(parents=True, exist_ok=True)
         half = place.with_suffix(f".{os.getpid()}")
-        half.write_text(_written(report), "utf-8")
+        half.write_text(_serialize(report), "utf-8")
         half.replace(place)
 
 
@@ -69,7 +69,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else str(path)
 
 
-def _written(report: Report) -> str:
+def _serialize(report: Report) -> str:
     skips = {"counts": dict(report.skips.counts), "first": report.skips.first}
     runs = [
         {

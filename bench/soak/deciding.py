@@ -54,7 +54,7 @@ def _base(kb: Path, items: int) -> list[str]:
 def rush(
     curators: int, each: int, items: int, seed: int, home: Path | None = None
 ) -> ConcurrentDecisions:
-    """Let threads decide about the same claims, each by the version it read; then do it one by one."""
+    """Decide in threads about the same claims, each by the version it read; then do it one by one."""
     folder = Path(tempfile.mkdtemp(prefix="soak-rush-", dir=home))
     try:
         return _rushed(folder, curators, each, items, seed)

@@ -39,23 +39,23 @@ def drill(quads: int, home: Path | None = None) -> Drill:
         first = quads // BATCH
         build_generation(folder / "kb", chain.from_iterable(map(batch, range(first))), {})
         _change(folder / "kb", first)
-        then, began = _held(folder / "kb"), time.monotonic()
+        then, began = _state(folder / "kb"), time.monotonic()
         back_up(folder / "kb", folder / "backup")
         row.backup_seconds = round(time.monotonic() - began, 2)
         _change(folder / "kb", first)
-        now = _held(folder / "kb")
+        now = _state(folder / "kb")
         (folder / "kb" / JOURNAL_FILE).rename(folder / "journal")
         shutil.rmtree(folder / "kb")
         began = time.monotonic()
         restore(folder / "backup", folder / "kb")
         as_it_was = time.monotonic() - began
-        row.torn += _held(folder / "kb") != then
+        row.torn += _state(folder / "kb") != then
         began = time.monotonic()
         shutil.copyfile(folder / "journal", folder / "kb" / JOURNAL_FILE)
         with KnowledgeBase.open(folder / "kb", write=True) as kb:
             row.back_seconds = round(as_it_was + time.monotonic() - began, 2)
             row.lost = now[0] - kb.sequence
-        row.torn += _held(folder / "kb") != now
+        row.torn += _state(folder / "kb") != now
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return row
@@ -68,6 +68,6 @@ def _change(kb: Path, first: int) -> None:
             opened.writer.write(batch(first + at), batch(at), key=f"k{at}", who="w", why="s")
 
 
-def _held(kb: Path) -> tuple[int, str]:
+def _state(kb: Path) -> tuple[int, str]:
     with KnowledgeBase.open(kb, write=True) as opened:
         return opened.sequence, compute_release(opened.store.match())

@@ -187,7 +187,7 @@ class _Client:
 
 
 def histories(clients: int, events: int, seed: int) -> Histories:
-    """Let clients add and read while the server is struck, and check what they saw."""
+    """Run clients that add and read while the server is struck; check what they saw."""
     chance, row, end = random.Random(f"{seed} events"), Histories(), threading.Event()  # noqa: S311
     home = Path(tempfile.mkdtemp(prefix="soak-histories-"))
     try:

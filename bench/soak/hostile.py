@@ -208,7 +208,7 @@ def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> Atta
     with TemporaryDirectory() as folder:
         kb, quads = Path(folder) / "kb", list(bases.kitchen_quads())
         build_generation(kb, quads, {"quads": len(quads)})
-        before = _held(kb)
+        before = _state(kb)
         with (
             serving(kb, LIMITS) as (address, server),
             ProcessPoolExecutor(clients, get_context("spawn")) as enemies,
@@ -226,7 +226,7 @@ def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> Atta
             if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
                 found.faults += 1
                 found.notes.append("the server has died")
-        if _held(kb) != before:
+        if _state(kb) != before:
             found.faults += 1
             found.notes.append("the store has changed")
     return found
@@ -242,7 +242,7 @@ class Attackers:
     enemies: ProcessPoolExecutor
 
 
-def _held(kb: Path) -> str:
+def _state(kb: Path) -> str:
     with KnowledgeBase.open(kb) as opened:
         return compute_release(opened.store.match())
 

@@ -175,7 +175,7 @@ def _inside(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
             left += [(scope, each) for each in inner if isinstance(each, ast.AST)]
 
 
-def drawn(count: int, seed: int) -> list[Mutant]:
+def draw_mutants(count: int, seed: int) -> list[Mutant]:
     """Draw mutants from all modules, each equally likely, without those that change nothing.
 
     The order depends on each fault alone, so a change of the source moves no other fault.
@@ -421,7 +421,7 @@ def main() -> int:
     if chosen.map:
         make_map(chosen.folder, chosen.map)
         return 0
-    row = plant(drawn(chosen.count, chosen.seed), chosen.folder, chosen.minutes)
+    row = plant(draw_mutants(chosen.count, chosen.seed), chosen.folder, chosen.minutes)
     run = row["noticed"] + row["lived"]
     sys.stdout.write(f"{row['noticed']} of {run} noticed, {row['not run']} not run\n")
     return int(row["noticed"] < 0.95 * run)

@@ -50,14 +50,14 @@ def _read(kb: Path, page: Path, kind: str, say: Say) -> None:
         extracting.close()
 
 
-def _held(kb: Path) -> set[Quad]:
+def _all_quads(kb: Path) -> set[Quad]:
     with KnowledgeBase.open(kb, write=True) as base:
         return {quad for quad in base.store.match() if quad.graph_name != JOURNAL}
 
 
 @cache
 def _wanted(kb: Path) -> set[Quad]:
-    return _held(kb)
+    return _all_quads(kb)
 
 
 def _lay(folder: Path) -> None:
@@ -114,7 +114,7 @@ def _check_read(folder: Path, kind: str, items: list[int]) -> DamageCount:
         found.torn += _torn({quad for quad in base.store.match() if quad.graph_name != JOURNAL})
     with _model(folder):
         _read(folder / "kb", folder / "notes.md", kind, lambda _: None)
-    now, wanted = _held(folder / "kb"), _wanted(folder / f"whole-{kind}")
+    now, wanted = _all_quads(folder / "kb"), _wanted(folder / f"whole-{kind}")
     found.lost += len(wanted - now)
     found.doubled += len(now - wanted)
     shutil.rmtree(folder / "kb")
@@ -164,9 +164,9 @@ def forget(folder: Path, turn: int, say: Say) -> None:
 
 def check_forgotten(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether going on leaves what an undisturbed run leaves."""
-    found = DamageCount(torn=_torn(_held(folder / "kb")))
+    found = DamageCount(torn=_torn(_all_quads(folder / "kb")))
     _forget(folder / "kb")
-    now, wanted = _held(folder / "kb"), _wanted(folder / "without")
+    now, wanted = _all_quads(folder / "kb"), _wanted(folder / "without")
     found.lost += len(wanted - now)
     found.doubled += len(now - wanted)
     shutil.rmtree(folder / "kb")

@@ -172,7 +172,7 @@ def check_copies(folder: Path, turn: int, items: list[int]) -> DamageCount:
         found.torn += bool(list(damages(out, read_listing(out))))
     if outs:
         restore(outs[-1], folder / "again")
-        found.torn += _held(folder / "again") != _held(folder / "kb")
+        found.torn += _state(folder / "again") != _state(folder / "kb")
     _sweep(folder)
     return found
 
@@ -193,10 +193,10 @@ def check_restored(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether each restored base that has its name holds what was backed up."""
     found = DamageCount()
     found.lost += sum(not (folder / f"out-{number}").is_dir() for number in items)
-    wanted = _held(folder / "kb")
+    wanted = _state(folder / "kb")
     for out in folder.glob("out-*"):
         if not out.name.endswith(".part"):
-            found.torn += _held(out) != wanted
+            found.torn += _state(out) != wanted
     _sweep(folder)
     return found
 
@@ -206,7 +206,7 @@ def _sweep(folder: Path) -> None:
         shutil.rmtree(each, ignore_errors=True)
 
 
-def _held(kb: Path) -> tuple[int, str]:
+def _state(kb: Path) -> tuple[int, str]:
     with KnowledgeBase.open(kb, write=True) as opened:
         return opened.sequence, compute_release(opened.store.match())
 
@@ -255,7 +255,7 @@ def examine(folder: Path, turn: int, say: Say) -> None:
 
 def check_examined(folder: Path, turn: int, items: list[int]) -> DamageCount:
     """Look whether validating changed nothing and left nothing."""
-    wanted, now = folder / "wanted", _held(folder / "kb")
+    wanted, now = folder / "wanted", _state(folder / "kb")
     if not wanted.exists():
         wanted.write_text(repr(now))
     found = DamageCount(torn=int(wanted.read_text() != repr(now)))

@@ -60,7 +60,7 @@ def error(judged: Sequence[tuple[float, bool]]) -> float:
     return sum(abs(mean - share) * n for mean, share, n in bins(judged)) / len(judged)
 
 
-def drawn(found: Mapping[str, Points]) -> str:
+def draw(found: Mapping[str, Points]) -> str:
     """Return the diagram as SVG; a point's area is its count."""
     size, end, middle = SIDE + 2 * EDGE, EDGE + SIDE, EDGE + SIDE / 2
     dots = [
@@ -128,7 +128,7 @@ def page(found: Mapping[str, Points]) -> Iterator[str]:
 def main() -> None:
     """Write the page and the diagram."""
     found = dict(sorted(points().items(), key=lambda each: list(COLOURS).index(each[0])))
-    DIAGRAM.write_text(drawn(found), "utf-8")
+    DIAGRAM.write_text(draw(found), "utf-8")
     PAGE.write_text("\n".join(page(found)) + "\n", "utf-8")
 
 

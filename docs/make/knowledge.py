@@ -63,7 +63,7 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-def counted(starter: Starter) -> Iterator[str]:
+def count_rows(starter: Starter) -> Iterator[str]:
     """Return what the tables hold."""
     counts = starter.counts()
     yield (
@@ -114,7 +114,7 @@ that very concept; the comment of each mapping names the row read. Why coverage 
   nature: UMLS has few of them."""
 
 
-def claimed(starter: Starter) -> Iterator[str]:
+def count_claimed(starter: Starter) -> Iterator[str]:
     """Return what is claimed and on what ground."""
     yield "\n## Claims by relation\n"
     accepted = [each for each in starter.claims if each.status is Status.ACCEPTED]
@@ -220,14 +220,14 @@ def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
         found = chp.find(concept)
         compared += bool(found)
         for name, (column, label) in CLASSES.items():
-            own, theirs = of_books(fields[concept.id, name]), chp.of[found][column]
+            own, theirs = book_values(fields[concept.id, name]), chp.of[found][column]
             if not found or not own or not theirs:  # an empty cell is no record
                 totals[name]["not comparable"] += 1
                 continue
             values = {FLATTENED.get(each, each) for each in own}
             count(totals[name], values, theirs)
             if values != theirs:
-                why = explained(values - theirs, theirs - values, fields[concept.id, name])
+                why = explain_difference(values - theirs, theirs - values, fields[concept.id, name])
                 why += "; " + OTHER[concept.zh] if concept.zh in OTHER else ""
                 rows.append(
                     (concept.zh, label, "、".join(sorted(own)), "、".join(sorted(theirs)), why)
@@ -235,7 +235,7 @@ def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
     yield from agreement(compared, rows, totals)
 
 
-def of_books(values: dict[str, set[str]]) -> set[str]:
+def book_values(values: dict[str, set[str]]) -> set[str]:
     """Keep what a textbook or the pharmacopoeia says: the first of them that speaks."""
     for book in BOOKS:
         if spoken := {value for value, sources in values.items() if book in sources}:
@@ -253,7 +253,7 @@ def count(total: Counter[str], found: set[str], theirs: set[str]) -> None:
     total["table only"] += len(theirs - found)
 
 
-def explained(found: set[str], theirs: set[str], values: dict[str, set[str]]) -> str:
+def explain_difference(found: set[str], theirs: set[str], values: dict[str, set[str]]) -> str:
     """Return why the two differ."""
     listed = []
     if theirs and all(THE_TABLE in values.get(value, ()) for value in theirs):
@@ -399,7 +399,7 @@ def main() -> None:
     parts = [
         "# What the starter base holds\n\nWritten by `make docs` from the tables of `ontology/`.\n"
     ]
-    parts += [*counted(starter), *claimed(starter), ""]
+    parts += [*count_rows(starter), *count_claimed(starter), ""]
     written = PAGE.read_text("utf-8") if PAGE.is_file() else ""
     if given and (data := Path(given)).is_dir():
         parts += [CROSS, "", *against_chp(starter, Chp(data / "chp"))]

@@ -129,21 +129,21 @@ def main() -> int:
     if not runs:
         sys.stderr.write("nothing was measured yet: run `make bench`\n")
         return 2
-    page = made(runs)
+    page = make_page(runs)
     if text.check:
         return 0 if PAGE.is_file() and PAGE.read_text("utf-8") == page else 1
     PAGE.write_text(page, "utf-8")
     return 0
 
 
-def made(runs: Sequence[Run]) -> str:
+def make_page(runs: Sequence[Run]) -> str:
     """Return the page for some runs."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(
             run["name"].partition("-")[0] if run["name"].startswith("ask") else run["name"], []
         ).append(run)
-    parts = [HEAD, noted(runs)]
+    parts = [HEAD, state_conditions(runs)]
     names = (*(n for n in TITLES if n in groups), *(n for n in sorted(groups) if n not in TITLES))
     parts += [section(name, groups[name]) for name in names]
     parts.append(growth(groups))
@@ -151,7 +151,7 @@ def made(runs: Sequence[Run]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def noted(runs: Sequence[Run]) -> str:
+def state_conditions(runs: Sequence[Run]) -> str:
     """State on what, when and how quietly each was measured."""
     rows = [
         (
@@ -207,8 +207,8 @@ def section(name: str, runs: Sequence[Run]) -> str:
     elif rows:
         alike: dict[tuple[str, ...], list[Run]] = {}
         for row in rows:
-            alike.setdefault(tuple(dict(flattened(row))), []).append(row)
-        body = "\n".join(together(found) for found in alike.values())
+            alike.setdefault(tuple(dict(flatten(row))), []).append(row)
+        body = "\n".join(merge_tables(found) for found in alike.values())
     else:
         body = (
             "\n".join(
@@ -221,10 +221,10 @@ def section(name: str, runs: Sequence[Run]) -> str:
     return f"## {title}{loud}\n\n{message}\n\n{body}" if message else f"## {title}{loud}\n\n{body}"
 
 
-def together(rows: Sequence[Run]) -> str:
+def merge_tables(rows: Sequence[Run]) -> str:
     """Return one table of rows with the same figures; of one row, one table per kind of part."""
     if len(rows) > 1:
-        flat = [dict(flattened(row)) for row in rows]
+        flat = [dict(flatten(row)) for row in rows]
         return table(tuple(flat[0]), [list(row.values()) for row in flat])
     (row,) = rows
     plain = [(key, value) for key, value in row.items() if not isinstance(value, dict | list)]
@@ -244,12 +244,12 @@ def together(rows: Sequence[Run]) -> str:
         table(("", *heads), [(key, *value.values()) for key, value in found.items()])
         for heads, found in kinds.items()
     ]
-    tables += [crossed(key, value) for key, value in deep.items()]
-    tables += [together(list(map(dict, map(flattened, value)))) for _, value in several if value]
+    tables += [cross_table(key, value) for key, value in deep.items()]
+    tables += [merge_tables(list(map(dict, map(flatten, value)))) for _, value in several if value]
     return "\n".join(tables)
 
 
-def crossed(name: str, parts: Mapping[str, Run]) -> str:
+def cross_table(name: str, parts: Mapping[str, Run]) -> str:
     """Return a table with a row for each figure and a column for each part that holds it."""
     rows = dict.fromkeys(key for part in parts.values() for key in part)
     shown = [(row, *(part.get(row, "") for part in parts.values())) for row in rows]
@@ -338,14 +338,14 @@ def limits(groups: Mapping[str, Sequence[Run]]) -> str:
     )
 
 
-def flattened(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
+def flatten(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
     """Yield the figures of nested objects, each by its whole name."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from flattened(inner, f"{name} {key}".strip())
+            yield from flatten(inner, f"{name} {key}".strip())
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            yield from flattened(inner, f"{name} {place + 1}")
+            yield from flatten(inner, f"{name} {place + 1}")
     else:
         yield name, value
 

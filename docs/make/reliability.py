@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[1] / "explanation/reliability.svg"
 SIDE, EDGE = 320, 48
 
 
-def drawn(found: Calibration) -> str:
+def draw(found: Calibration) -> str:
     """Return the diagram as SVG; a point's area is its count."""
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -49,7 +49,7 @@ def main() -> None:
     with KnowledgeBase.open(parser.parse_args().kb) as base:
         graph = Projection.from_store(base.store, base.release)
     _, found = fit_fusion(Structure.of(graph))
-    PAGE.write_text(drawn(found), "utf-8")
+    PAGE.write_text(draw(found), "utf-8")
 
 
 if __name__ == "__main__":

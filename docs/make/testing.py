@@ -129,7 +129,7 @@ def _hostile(run: Run) -> Row:
     )
 
 
-def others(figures: Figures) -> str:
+def other_figures(figures: Figures) -> str:
     """Return a table of recovery, safety, model faults, de-identification and fuzzing."""
     rows = [row(figures[name]) for name, row in OTHERS.items() if name in figures]
     rows += [_calls(run) for name, run in figures.items() if name.startswith("system calls: ")]
@@ -290,7 +290,7 @@ def main() -> None:
         "counts": counts(),
         "runs": runs(figures),
         "loads": loads(figures),
-        "others": others(figures),
+        "others": other_figures(figures),
     }
     for mark, section in sections.items():
         start, end = f"<!-- {mark} -->\n", "<!-- end -->"

@@ -181,20 +181,20 @@ def test_calibration_is_measured_by_kind_of_evidence() -> None:
     assert all(confidence < 0.5 for confidence, _ in found["recalled"])
     judged = [(0.45, True), (0.45, False), (0.95, True)]
     assert calibration.error(judged) == pytest.approx((2 * 0.05 + 0.05) / 3)
-    dots = calibration.drawn({"read": judged})
+    dots = calibration.draw({"read": judged})
     assert dots.count("<circle") == 2
 
 
 def test_the_page_states_the_counts_of_the_tables(making: ModuleType, starter: Starter) -> None:
     page = (ROOT / "bench/tables/knowledge.md").read_text("utf-8")
-    for part in making.counted(starter):
+    for part in making.count_rows(starter):
         assert part.strip() in page, "run make docs with SHIYI_DATA"
 
 
 def test_the_comparison_leaves_out_claims_that_come_from_the_table(making: ModuleType) -> None:
     values = {"寒": {"tcm-mkg-chp"}, "微寒": {"zhongyaoxue-7"}}
-    assert making.of_books(values) == {"微寒"}
-    assert making.of_books({"寒": {"tcm-mkg-chp"}}) == set()
+    assert making.book_values(values) == {"微寒"}
+    assert making.book_values({"寒": {"tcm-mkg-chp"}}) == set()
 
 
 def test_a_comparison_counts_agreement_and_each_side_alone(making: ModuleType) -> None:
@@ -213,10 +213,10 @@ def test_a_comparison_counts_agreement_and_each_side_alone(making: ModuleType) -
 def test_a_difference_is_explained_by_a_claim_that_stands_or_is_said_not_taken_over(
     making: ModuleType,
 ) -> None:
-    stands = making.explained(set(), {"苦"}, {"苦": {"tcm-mkg-chp"}})
+    stands = making.explain_difference(set(), {"苦"}, {"苦": {"tcm-mkg-chp"}})
     assert "stands as a claim" in stands
-    assert "not taken over" in making.explained(set(), {"苦"}, {})
-    assert "no 淡" in making.explained({"淡"}, set(), {})
+    assert "not taken over" in making.explain_difference(set(), {"苦"}, {})
+    assert "no 淡" in making.explain_difference({"淡"}, set(), {})
 
 
 def test_spellings_of_a_medicine_meet(making: ModuleType) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from measure import main as measure
-from runs import SWEPT, Sweep, at, swept
+from runs import SWEPT, Sweep, run_sweep, set_parameter
 
 from shiyi.answering.retrieval.library import Library
 from shiyi.answering.retrieval.passages import Unit
@@ -176,7 +176,7 @@ def test_every_method_reads_every_task(
 
 @pytest.mark.parametrize("name", SWEPT)
 def test_a_sweep_sets_its_parameter(name: str) -> None:
-    request, settings = at(
+    request, settings = set_parameter(
         Request("mcq", "none"), Settings(), name, 1.0 if name != "damping" else 0.5
     )
     assert (request, settings) != (Request("mcq", "none"), Settings()) or name == "hops"
@@ -186,11 +186,11 @@ def test_a_sweep_measures_at_every_value_in_one_report(
     base: KnowledgeBase, files: dict[str, Path]
 ) -> None:
     request = Request("mcq", str(files["mcq"]), methods=("paths",))
-    report = swept(base, Settings(), request, Sweep.read("k=1,30"))
+    report = run_sweep(base, Settings(), request, Sweep.read("k=1,30"))
     one, thirty = report.to_json()
     assert (one["sweep"], thirty["sweep"]) == ({"k": 1.0}, {"k": 30.0})
     assert "paths k=30" in report.table()
-    delta = swept(
+    delta = run_sweep(
         base, Settings(), replace(request, methods=("layers",)), Sweep.read("delta=0,0.6")
     )
     assert [run.at for run in delta.runs] == [{"delta": 0.0}, {"delta": 0.6}]
@@ -213,9 +213,9 @@ def test_the_command_sweeps(
 
 def test_a_fraction_of_a_count_is_refused() -> None:
     with pytest.raises(UsageError, match="whole number"):
-        at(Request("mcq", "none"), Settings(), "k", 1.5)
+        set_parameter(Request("mcq", "none"), Settings(), "k", 1.5)
     with pytest.raises(UsageError, match="k is 1 to 1000"):
-        at(Request("mcq", "none"), Settings(), "k", 0)
+        set_parameter(Request("mcq", "none"), Settings(), "k", 0)
 
 
 def test_a_switched_run_says_so(base: KnowledgeBase, files: dict[str, Path]) -> None:

@@ -178,7 +178,7 @@ PARTS = (RDF.subject, RDF.predicate, RDF.object)
 
 
 def from_rdf11(quads: Iterable[Quad]) -> set[Quad]:
-    """Give claims their triple term back.
+    """Restore the triple terms of claims.
 
     Accepted, positive ones and those that were entailed, which have no status, lose their three
     helpers.

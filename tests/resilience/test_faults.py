@@ -77,7 +77,7 @@ ELSEWHERE = Path("/dev/shm")  # noqa: S108 - a file system of its own, where it 
 
 @pytest.fixture(params=["beside the store", "on another file system"])
 def snapshots(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
-    """Let the snapshots of ``tmp_path`` lie somewhere; return whether they can be links."""
+    """Choose a place for the snapshots of ``tmp_path``; return whether they can be links."""
     if request.param == "beside the store":
         yield True
         return

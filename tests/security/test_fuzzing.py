@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soak.fuzzing.targets import SEEDS, TARGETS, tried
+from soak.fuzzing.targets import SEEDS, TARGETS, try_target
 
 from shiyi.settings import QuerySettings
 from tests.support.hostile import texts
@@ -42,7 +42,7 @@ def test_every_target_has_seeds_and_takes_at_least_one() -> None:
     assert len(TARGETS) > 12
     refused = {"bundles", "journal"}  # they are signed, or carry a digest
     assert {
-        name for name in TARGETS if not any(tried(name, each) for each in SEEDS[name])
+        name for name in TARGETS if not any(try_target(name, each) for each in SEEDS[name])
     } <= refused
 
 
@@ -55,7 +55,7 @@ def test_made_up_bytes_are_taken_or_refused(target: str) -> None:
     content += [
         each.encode("utf-8", "surrogatepass") for each in texts()[:: max(1, 3000 // MUTATIONS)]
     ]
-    taken = [tried(target, each) for each in (*SEEDS[target], *content)]
+    taken = [try_target(target, each) for each in (*SEEDS[target], *content)]
     assert len(taken) > MUTATIONS
 
 
@@ -65,7 +65,7 @@ def test_a_target_that_fails_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setitem(TARGETS, "guard", broken)
     with pytest.raises(KeyError):
-        tried("guard", b"x")
+        try_target("guard", b"x")
 
 
 EXAMPLES = int(os.environ.get("SHIYI_API_EXAMPLES", "4"))
@@ -84,7 +84,7 @@ QUERY = QuerySettings(timeout=2.0, timeout_cap=2.0, memory_mib=512, workers=2)
 
 
 def fuzzed(desks: FullDesks, report: Path, *more: str) -> dict[str, Any]:
-    """Let schemathesis ask a served base; return what it reports."""
+    """Run schemathesis against a served base; return its report."""
     pytest.importorskip("schemathesis")
     program = str(Path(sys.executable).with_name("schemathesis"))
     done = subprocess.run(  # noqa: S603 - installed with the tests

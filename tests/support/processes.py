@@ -99,7 +99,7 @@ def console(driver: Any) -> list[str]:
 
 
 def sized(driver: Any, width: int) -> None:
-    """Give the page a screen of this width, a phone's below 600 pixels."""
+    """Set the width of the screen, a phone's below 600 pixels."""
     metrics = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 

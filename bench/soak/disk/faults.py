@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from soak.disk.tracing import confined, recorded, reports, traced
+from soak.disk.tracing import record_calls, reports, trace_stage, work_confined
 from soak.killing import DamageCount, ForkServer, Stage
 
 WORDS: Final = 3  # acknowledged in each run
@@ -66,7 +66,7 @@ def system_call_faults(stage: Stage, cases: int, seed: int) -> FaultReport:
         start.mkdir()
         stage.prepare(start)
         shutil.copytree(start, folder)
-        counts = Counter(call.name for call in recorded(nursery, stage, folder, WORDS))
+        counts = Counter(call.name for call in record_calls(nursery, stage, folder, WORDS))
         every = [
             Fault(call, error, number, lasting)
             for call, errors in ERRORS.items()
@@ -93,13 +93,13 @@ def _try(nursery: ForkServer, stage: Stage, folder: Path, fault: Fault, row: Fau
     log = folder.with_name("calls")
     options: tuple[str, ...] = ()
     if fault.call == SHORT:
-        chosen = replace(stage, work=partial(confined, stage.work, fault.number))
+        chosen = replace(stage, work=partial(work_confined, stage.work, fault.number))
         log.write_text("INJECTED")
     else:
         chosen = stage
         inject = f"inject={fault.call}:error={fault.error}:when={fault.number}{fault.lasting}"
         options = ("-o", str(log), "-e", f"trace={fault.call}", "-e", inject)
-    status = traced(nursery, chosen, folder, options, WORDS, 1 if fault.lasting else _TRIES)
+    status = trace_stage(nursery, chosen, folder, options, WORDS, 1 if fault.lasting else _TRIES)
     text, refused = reports(folder)
     met = bool(refused) if fault.call == SHORT else "INJECTED" in log.read_text(errors="replace")
     row.cases += 1

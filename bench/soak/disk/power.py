@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from soak.disk.tracing import SAID, Call, recorded
+from soak.disk.tracing import SAID, Call, record_calls
 from soak.killing import ForkServer, Stage
 
 WORDS: Final = {"commit": 24, "tokens and accounts": 12, "index build": 3}  # else 6, acknowledged
@@ -268,7 +268,7 @@ def power_cuts(stage: Stage, cuts: int, seed: int) -> PowerCutReport:
         folder.mkdir()
         stage.prepare(folder)
         start = Disk(folder)
-        for each in recorded(ForkServer(), stage, folder, WORDS.get(stage.name, 6)):
+        for each in record_calls(ForkServer(), stage, folder, WORDS.get(stage.name, 6)):
             start.call(each)
         row.calls = start.moment
         acknowledgements = [at for at, _ in start.acknowledged]

@@ -57,7 +57,7 @@ def missing() -> str:
     return f"strace may not trace here: {done.stderr}" if done.returncode else ""
 
 
-def limited(
+def work_limited(
     work: Callable[[Path, int, Say], None], words: int, tries: int, folder: Path, turn: int, _: Say
 ) -> None:
     """Work until so much is acknowledged; after a fault take it up again, ``tries`` times in all."""
@@ -85,7 +85,7 @@ def limited(
                 os.write(noted, f"{report}\n".encode())
 
 
-def confined(
+def work_confined(
     work: Callable[[Path, int, Say], None], size: int, folder: Path, turn: int, say: Say
 ) -> None:
     """Work while no file may grow beyond ``size`` bytes, so that a write is short and the next fails."""
@@ -95,14 +95,14 @@ def confined(
     work(folder, turn, say)
 
 
-def traced(
+def trace_stage(
     nursery: ForkServer, stage: Stage, folder: Path, options: Iterable[str], words: int, tries: int
 ) -> int | None:
-    """Let a stage work, under strace where there are ``options`` for it.
+    """Run the work of a stage, under strace where there are ``options`` for it.
 
     Return how its process ended, None where it worked to the end.
     """
-    chosen = replace(stage, work=partial(limited, stage.work, words, tries))
+    chosen = replace(stage, work=partial(work_limited, stage.work, words, tries))
     process, pipe = nursery.wait(chosen, folder, 1)
     command = ("strace", "-f", "-qq", "-p", str(process.pid), *options)
     tracer = subprocess.Popen(command if options else ("true",))  # noqa: S603 - of the system
@@ -135,11 +135,11 @@ def reports(folder: Path) -> tuple[list[int], list[str]]:
     return [int(each) for each in lines if each.isdigit()], [e for e in lines if not e.isdigit()]
 
 
-def recorded(nursery: ForkServer, stage: Stage, folder: Path, words: int) -> list[Call]:
+def record_calls(nursery: ForkServer, stage: Stage, folder: Path, words: int) -> list[Call]:
     """Return what a stage's work calls to change files, from the first call to the last."""
     log = folder.with_name("calls")
     options = ("-xx", "-s", "1000000000", "-o", str(log), "-e", f"trace={','.join(CHANGING)}")
-    assert traced(nursery, stage, folder, options, words, 1) is None
+    assert trace_stage(nursery, stage, folder, options, words, 1) is None
     with log.open(encoding="ascii") as lines:
         return list(calls(lines))
 

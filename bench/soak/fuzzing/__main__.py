@@ -25,7 +25,7 @@ def fuzz(target: str, runs: int, seed: int, seconds: int, home: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["shiyi"]):
-        from soak.fuzzing.targets import SEEDS, tried
+        from soak.fuzzing.targets import SEEDS, try_target
 
     corpus = home / target
     corpus.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def fuzz(target: str, runs: int, seed: int, seconds: int, home: Path) -> None:
         f"-artifact_prefix={home / target}-fault-",
         str(corpus),
     ]
-    atheris.Setup([sys.argv[0], *options], lambda content: tried(target, content) and None)
+    atheris.Setup([sys.argv[0], *options], lambda content: try_target(target, content) and None)
     atheris.Fuzz()
 
 

@@ -250,7 +250,7 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
 }  # fmt: skip
 
 
-def tried(target: str, content: bytes) -> bool:
+def try_target(target: str, content: bytes) -> bool:
     """Return whether a target took the bytes; False where it refused them by an error of Shiyi's."""
     try:
         TARGETS[target](content)
