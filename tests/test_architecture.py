@@ -37,7 +37,7 @@ def test_the_tree_of_errors_is_drawn() -> None:
     assert drawn == raised
 
 
-def test_every_error_but_the_first_belongs_to_the_tree() -> None:
+def test_every_error_but_first_belongs_to_tree() -> None:
     for name, each in vars(shiyi.errors).items():
         if name.endswith("Error"):
             assert issubclass(each, shiyi.errors.ShiyiError), name
@@ -49,7 +49,7 @@ def test_every_verb_is_documented() -> None:
     assert [verb for verb in VERBS if f"`shiyi {verb}" not in page] == []
 
 
-def test_every_named_query_opens_with_its_question_in_both_languages() -> None:
+def test_every_named_query_opens_with_question_in_both_languages() -> None:
     queries = list((ROOT / "sparql").glob("*.rq"))  # the pages of queries are made from these
     assert len(queries) > 5
     first = {path.stem: path.read_text("utf-8").partition("\n")[0] for path in queries}

@@ -42,6 +42,6 @@ def test_the_environment_wins_over_the_file() -> None:
 
 
 @pytest.mark.parametrize("value", ["many", "1.5", ""])
-def test_a_wrong_environment_value_is_refused_by_its_variable(value: str) -> None:
+def test_wrong_environment_value_is_refused_by_its_variable(value: str) -> None:
     with pytest.raises(SettingError, match="SHIYI_PATHS_TOP_K"):
         Settings.read("", {"SHIYI_PATHS_TOP_K": value})

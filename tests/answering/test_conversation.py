@@ -29,7 +29,7 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
 
 
 @from_table
-def test_what_is_left_out_comes_from_the_last_question(
+def test_what_is_left_out_comes_from_last_question(
     runtime: Runtime, turns: list[str], asked: str, names: str
 ) -> None:
     context = context_after(runtime, turns[:-1])
@@ -44,7 +44,7 @@ def test_what_is_left_out_comes_from_the_last_question(
 
 
 @from_table
-def test_a_follow_up_takes_back_what_is_not_so_of_the_person(
+def test_follow_up_takes_back_what_is_not_so_of_person(
     runtime: Runtime, turns: list[str], gone: str
 ) -> None:
     turn = converse(runtime, turns[-1], context_after(runtime, turns[:-1]))
@@ -63,7 +63,7 @@ def test_a_follow_up_is_answered_first(runtime: Runtime, turns: list[str], words
     assert words in turn.answer.sentences[0].text
 
 
-def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> None:
+def test_new_thing_asked_about_in_state_spoken_of(runtime: Runtime) -> None:
     context = context_after(runtime, ["夏天胃不舒服，喝什么好？", "怕冷，大便稀"])
     turn = converse(runtime, "那绿豆汤呢？", context)
     assert any(w.severity == "contraindicated" for w in turn.answer.warnings)
@@ -92,7 +92,7 @@ def test_a_reply_to_what_was_asked_back_continues(
     assert warming in [r.label for r in turn.answer.recommendations]
 
 
-def test_a_part_of_what_was_asked_back_is_not_asked_again(runtime: Runtime) -> None:
+def test_part_of_what_was_asked_back_not_asked_again(runtime: Runtime) -> None:
     opened = converse(runtime, "What can I eat for constipation?")
     assert any("medicines" in each for each in opened.answer.follow_up)
     turn = converse(runtime, "I am not pregnant", opened.context)
@@ -100,7 +100,7 @@ def test_a_part_of_what_was_asked_back_is_not_asked_again(runtime: Runtime) -> N
     assert turn.answer.follow_up == ()
 
 
-def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) -> None:
+def test_form_may_send_question_again_above_reply(runtime: Runtime) -> None:
     context = context_after(runtime, ["失眠吃什么好？"])
     turn = converse(runtime, "失眠吃什么好？\n怀孕了，在吃华法林", context)
     assert turn.context.profile == Profile(pregnant=True, medicines=("华法林",))
@@ -111,7 +111,7 @@ def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) ->
     ]
 
 
-def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -> None:
+def test_what_is_said_of_oneself_holds_for_whole_session(runtime: Runtime) -> None:
     context = Context()
     for text in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):
         context = converse(runtime, text, context).context
@@ -132,13 +132,13 @@ def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -
         ("My mother takes warfarin, may she have goji?", Profile()),
     ],
 )  # fmt: skip
-def test_only_what_the_asker_says_of_themselves_is_carried(
+def test_only_what_asker_says_of_themselves_is_carried(
     runtime: Runtime, text: str, profile: Profile
 ) -> None:
     assert converse(runtime, text).context.profile == profile
 
 
-def test_the_context_holds_the_frame_of_the_turn_before(runtime: Runtime) -> None:
+def test_context_holds_frame_of_turn_before(runtime: Runtime) -> None:
     turn = converse(runtime, "孩子6岁便秘，吃什么好")
     reply = json.loads(json.dumps(turn.context.to_json()))
     assert reply["frame"]["patient"]["who"] == "child"
@@ -183,7 +183,7 @@ def test_orders_in_a_context_change_no_rule(runtime: Runtime) -> None:
     assert any(w.severity == "interaction" for w in turn.answer.warnings)
 
 
-def test_the_api_gives_a_context_and_takes_it_back(client: FlaskClient) -> None:
+def test_api_gives_context_and_takes_it_back(client: FlaskClient) -> None:
     first = client.post("/api/ask", json={"question": "枸杞可以和华法林一起吃吗？"}).get_json()
     second = client.post(
         "/api/ask", json={"question": "那当归呢？", "context": first["context"]}
@@ -193,7 +193,7 @@ def test_the_api_gives_a_context_and_takes_it_back(client: FlaskClient) -> None:
     assert sorted(named) == ["华法林", "当归"]
 
 
-def test_the_api_takes_earlier_questions_in_the_place_of_a_context(client: FlaskClient) -> None:
+def test_api_takes_earlier_questions_in_place_of_context(client: FlaskClient) -> None:
     body = {"question": "what about mung beans?", "history": ["What is the nature of goji?"]}
     reply = client.post("/api/ask", json=body).get_json()
     assert reply["context"]["frame"]["ask"][0]["type"] == "property"
@@ -221,7 +221,7 @@ def test_the_page_carries_the_context_without_a_script(client: FlaskClient) -> N
     assert "Set-Cookie" not in again.headers
 
 
-def test_the_command_line_goes_on_from_an_earlier_answer(
+def test_command_line_goes_on_from_earlier_answer(
     starter_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb = ["--kb", str(starter_kb)]
@@ -261,7 +261,7 @@ def test_chat_tells_what_it_holds_and_forgets_it(
     assert len(output) == 3
 
 
-def test_the_page_shows_what_is_held_and_drops_it(client: FlaskClient) -> None:
+def test_page_shows_what_is_held_and_drops_it(client: FlaskClient) -> None:
     content = "我不吃羊肉，血虚吃什么"
     page = client.get("/ask", query_string={"q": content}).text
     assert 'name="drop" value="avoids:羊肉"' in page

@@ -39,13 +39,13 @@ def test_names_are_whole_words_in_english() -> None:
     assert find_predicates("Which symptom does ginger relieves") >= {"relieves"}
 
 
-def test_what_may_warn_is_left_to_the_safety_check(runtime: Runtime) -> None:
+def test_what_may_warn_is_left_to_safety_check(runtime: Runtime) -> None:
     answer = ask(runtime, "大黄的禁忌是什么？")
     assert answer.warnings
     assert "禁忌：" not in answer.text.splitlines()[0]
 
 
-def test_a_word_of_one_clause_asks_for_nothing_in_the_next(runtime: Runtime) -> None:
+def test_word_of_one_clause_asks_for_nothing_in_next(runtime: Runtime) -> None:
     assert not read(runtime, "什么是感冒？桂枝汤与药有相互作用").wants("avoid")
     assert read(runtime, "高血压 which foods to avoid 呢").wants("avoid")
 
@@ -62,7 +62,7 @@ MUNG_ZH, MUNG_EN = (
 
 
 @pytest.mark.parametrize("question", [MUNG_ZH, MUNG_EN])
-def test_cold_or_heat_is_asked_before_a_cold_drink_is_recommended(
+def test_cold_or_heat_asked_before_cold_drink_recommended(
     kitchen_runtime: Runtime, question: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
@@ -106,7 +106,7 @@ def test_chinese_and_english_cite_the_same_claims(kitchen_runtime: Runtime) -> N
         assert shared(one) == shared(other)
 
 
-def test_a_path_shows_its_confidence_which_is_no_diagnosis(kitchen_runtime: Runtime) -> None:
+def test_path_shows_its_confidence_which_is_no_diagnosis(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "失眠吃什么好？")
     assert {iri("substance-lily"), iri("dish-peanut")} <= {r.iri for r in answer.recommendations}
     assert {round(hop.confidence, 2) for path in answer.paths for hop in path.hops} >= {0.9}
@@ -114,7 +114,7 @@ def test_a_path_shows_its_confidence_which_is_no_diagnosis(kitchen_runtime: Runt
     assert answer.trace.relation_paths
 
 
-def test_low_confidence_never_hides_a_harm_but_drops_a_benefit(kitchen_runtime: Runtime) -> None:
+def test_low_confidence_never_hides_harm_but_drops_benefit(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "吃华法林能吃枸杞子吗？")
     assert [w.severity for w in answer.warnings] == ["interaction"]
     assert "病例报告" in answer.text
@@ -126,7 +126,7 @@ def test_low_confidence_never_hides_a_harm_but_drops_a_benefit(kitchen_runtime: 
         assert (iri("substance-yam") in [r.iri for r in advice.recommendations]) is recommended
 
 
-def test_every_mark_has_a_citation_and_every_cited_claim_exists(kitchen_runtime: Runtime) -> None:
+def test_every_mark_has_citation_and_every_cited_claim_exists(kitchen_runtime: Runtime) -> None:
     known = {f.claim for found in kitchen_runtime.facts.by_subject.values() for f in found}
     for question in (MUNG_ZH, MUNG_EN, "失眠吃什么好？", "吃华法林能吃枸杞子吗？", "绿豆的性味？"):
         answer = ask(kitchen_runtime, question)
@@ -211,7 +211,7 @@ def test_texts_of_both_languages_are_cited_in_both(
     assert cited(kitchen_runtime, zh) == cited(kitchen_runtime, en)
 
 
-def test_a_disease_with_the_same_sign_makes_no_patient() -> None:
+def test_disease_with_same_sign_makes_no_patient() -> None:
     extra = [
         bases.kitchen_claim("disease-anemia", "hasManifestation", resource("symptom-sleep")),
         bases.kitchen_claim("disease-anemia", "suitableFood", resource("substance-ginger")),
@@ -230,7 +230,7 @@ def test_a_disease_with_the_same_sign_makes_no_patient() -> None:
 
 
 @pytest.mark.parametrize("question", [MUNG_ZH, MUNG_EN])
-def test_what_a_possible_pattern_forbids_is_in_no_conditional_list(
+def test_what_possible_pattern_forbids_in_no_conditional_list(
     kitchen_runtime: Runtime, question: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
@@ -260,9 +260,7 @@ def test_words_for_both_sides_decide_nothing(kitchen_runtime: Runtime) -> None:
     assert answer.follow_up
 
 
-def test_a_trouble_that_is_not_understood_gets_no_food_of_the_season(
-    kitchen_runtime: Runtime,
-) -> None:
+def test_trouble_that_is_not_understood_gets_no_food_of_season(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "I have a wobbly quux, which summer drinks help?")
     assert answer.recommendations == ()
     assert answer.follow_up
@@ -301,7 +299,7 @@ def test_many_names_give_a_bounded_answer(kitchen_runtime: Runtime) -> None:
         ask(kitchen_runtime, "枸杞子、" * 10_000)
 
 
-def test_an_answer_is_short_and_says_a_thing_once(kitchen_runtime: Runtime) -> None:
+def test_answer_is_short_and_says_thing_once(kitchen_runtime: Runtime) -> None:
     for question in (MUNG_ZH, "失眠吃什么好？", "吃华法林能吃枸杞子吗？"):
         answer = ask(kitchen_runtime, question)
         assert len(answer.recommendations) <= 6
@@ -323,7 +321,7 @@ def test_english_begins_with_capitals_and_keeps_chinese_punctuation_out(
 
 
 @pytest.mark.parametrize("question", ["Is goji berry good for insomnia?", "枸杞子对失眠好吗？"])
-def test_a_question_about_one_thing_is_answered_about_that_thing(
+def test_question_about_one_thing_answered_about_that_thing(
     kitchen_runtime: Runtime, question: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
@@ -332,9 +330,7 @@ def test_a_question_about_one_thing_is_answered_about_that_thing(
     assert answer.sentences[0].text.startswith(name)
 
 
-def test_a_denied_benefit_of_a_named_thing_is_not_hidden_by_a_reply(
-    kitchen_runtime: Runtime,
-) -> None:
+def test_denied_benefit_of_named_thing_not_hidden_by_reply(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "胃不适可以喝绿豆汤吗？ 喝凉的就难受")
     assert "不建议" in answer.sentences[0].text
     assert [w.severity for w in answer.warnings] == ["contraindicated"]

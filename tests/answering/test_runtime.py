@@ -61,7 +61,7 @@ def decided(decisions: Decisions, claim: NamedNode, kind: str) -> None:
 
 
 @pytest.mark.parametrize("method", TEXT_METHODS)
-def test_an_accepted_claim_is_found_by_its_words_at_once(
+def test_accepted_claim_is_found_by_words_at_once(
     context: tuple[RuntimeHolder, Decisions], method: str
 ) -> None:
     living, decisions = context
@@ -87,7 +87,7 @@ def test_a_rejected_claim_is_found_no_more(
     assert SWEETNESS.iri.value not in {h.unit.iri for h in near}
 
 
-def test_a_claim_taken_back_and_accepted_again_stands_once(
+def test_claim_taken_back_and_accepted_again_stands_once(
     context: tuple[RuntimeHolder, Decisions],
 ) -> None:
     living, decisions = context
@@ -102,7 +102,7 @@ def test_a_claim_taken_back_and_accepted_again_stands_once(
     assert [h.unit.iri for h in near].count(HARM.iri.value) == 1
 
 
-def test_the_passage_an_accepted_claim_was_read_in_leads_to_it(
+def test_passage_accepted_claim_read_in_leads_to_it(
     context: tuple[RuntimeHolder, Decisions],
 ) -> None:
     living, decisions = context
@@ -115,7 +115,7 @@ def test_the_passage_an_accepted_claim_was_read_in_leads_to_it(
     assert RELIEF.iri.value in after
 
 
-def test_decisions_made_before_a_restart_are_in_the_texts_after_it(
+def test_decisions_made_before_restart_in_texts_after_it(
     base: KnowledgeBase, context: tuple[RuntimeHolder, Decisions]
 ) -> None:
     _, decisions = context  # whose own library stays shut
@@ -129,7 +129,7 @@ def test_decisions_made_before_a_restart_are_in_the_texts_after_it(
     assert SWEETNESS.iri.value not in found(again, "枸杞子的味道是什么？", "bm25")
 
 
-def test_a_renamed_concept_is_found_by_its_new_name(
+def test_renamed_concept_is_found_by_its_new_name(
     base: KnowledgeBase, context: tuple[RuntimeHolder, Decisions]
 ) -> None:
     living, decisions = context
@@ -142,7 +142,7 @@ def test_a_renamed_concept_is_found_by_its_new_name(
     assert RELIEF.iri.value in {h.unit.iri for h in living.current.library.by_words("良枣", 9)}
 
 
-def test_the_file_of_the_build_is_never_written_to(
+def test_file_of_build_is_never_written_to(
     base: KnowledgeBase, context: tuple[RuntimeHolder, Decisions]
 ) -> None:
     living, decisions = context

@@ -58,7 +58,7 @@ def test_what_nothing_forbids_is_answered(opened: tuple[KnowledgeBase, Runtime])
     assert [q for q, answer in answers.items() if unsafe_words(answer)] == []
 
 
-def test_the_check_sees_a_warning_that_is_left_out() -> None:
+def test_check_sees_warning_that_is_left_out() -> None:
     runtime = bases.runtime()
     [case] = [
         each
@@ -79,7 +79,7 @@ def test_the_check_sees_doses_and_promises(text: str, fault: str) -> None:
     assert unsafe_words(replace(answer, text=text)) == [fault]
 
 
-def test_the_command_asks_about_the_harms_the_base_holds(
+def test_command_asks_about_harms_base_holds(
     starter_kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["evaluate", "safety", "--generated", "--limit", "6", "--seed", "3", "--json"]
@@ -102,9 +102,7 @@ def test_each_of_many_things_is_checked(runtime: Runtime, method: str) -> None:
         assert each in warned
 
 
-def test_what_is_recorded_of_a_disease_itself_is_said_before_what_is_of_its_kinds(
-    runtime: Runtime,
-) -> None:
+def test_what_is_recorded_of_disease_itself_said_before_what_is_of_kinds(runtime: Runtime) -> None:
     answer = ask(runtime, "我有慢性肾脏病，可以吃钾吗？")
     kidney = resource("disease-chronic-kidney-disease").value
     assert kidney in {citation.object.iri for citation in answer.citations}
@@ -130,7 +128,7 @@ def test_an_ingredient_speaks_for_its_dish(kitchen_runtime: Runtime) -> None:
     assert found(kitchen_runtime, "dish-mung", cold) == [("contraindicated", iri("syndrome-cold"))]
 
 
-def test_an_implied_syndrome_does_not_pass_a_taboo_back(kitchen_runtime: Runtime) -> None:
+def test_implied_syndrome_does_not_pass_taboo_back(kitchen_runtime: Runtime) -> None:
     assert found(kitchen_runtime, "dish-mung", Person(states=(iri("syndrome-spleen-yang"),))) == []
 
 
@@ -170,7 +168,7 @@ def test_the_profile_vetoes(kitchen_runtime: Runtime, profile: Profile, vetoed: 
     assert asked.warnings
 
 
-def test_a_medicine_we_do_not_know_is_named_as_unchecked(kitchen_runtime: Runtime) -> None:
+def test_medicine_we_do_not_know_named_as_unchecked(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "失眠吃什么好？", profile=Profile(medicines=("xyzzymab",)))
     assert any("xyzzymab" in each for each in answer.missing)
 
@@ -183,7 +181,7 @@ def test_advice_to_stop_a_medicine_is_refused(kitchen_runtime: Runtime, question
 
 
 @pytest.mark.parametrize("question", ["胃不适还黑便，喝什么好？", "black stools, what tea helps?"])
-def test_an_emergency_comes_first_and_no_food_is_named(
+def test_emergency_comes_first_and_no_food_is_named(
     kitchen_runtime: Runtime, question: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
@@ -198,7 +196,7 @@ def test_no_record_is_never_called_harmless(kitchen_runtime: Runtime) -> None:
     assert "safe" not in answer.text.lower()
 
 
-def test_a_negative_finding_is_shown_and_does_not_clear(kitchen_runtime: Runtime) -> None:
+def test_negative_finding_is_shown_and_does_not_clear(kitchen_runtime: Runtime) -> None:
     extra = bases.kitchen_claim(
         "substance-yam", "interactsWith", resource("drug-metformin"), polarity=Polarity.NEGATIVE
     )
@@ -223,7 +221,7 @@ def test_a_pregnant_profile_makes_bleeding_an_emergency() -> None:
     assert _signs("有点出血", pregnant=True) == (bleeding,)
 
 
-def test_a_described_sign_comes_first_and_no_food_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_described_sign_comes_first_and_no_food_named(monkeypatch: pytest.MonkeyPatch) -> None:
     sign = ("EmergencySign", "晕厥", "syncope")
     monkeypatch.setitem(bases.CONCEPTS, "symptom-fainting", sign)
     answer = ask(bases.runtime(), "失眠，昨天眼前一黑就倒了，吃什么好？")
@@ -239,7 +237,7 @@ def test_the_word_emergency_names_no_medicine(monkeypatch: pytest.MonkeyPatch) -
     assert ask(with_pill, "Is it an emergency that I ate goji berry?").warnings == ()
 
 
-def test_a_supplement_is_warned_of_as_its_herb_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_supplement_is_warned_of_as_its_herb_is(monkeypatch: pytest.MonkeyPatch) -> None:
     extract = ("DSIngredient", "人参提取物", "ginseng extract")
     monkeypatch.setitem(bases.CONCEPTS, "supplement-ginseng", extract)
     monkeypatch.setitem(bases.CONCEPTS, "organism-ginseng", ("Organism", "人参属", "Panax"))
@@ -262,7 +260,7 @@ def test_a_supplement_is_warned_of_as_its_herb_is(monkeypatch: pytest.MonkeyPatc
         assert "no record" not in answer.text
 
 
-def test_a_preparation_beside_a_medicine_is_checked_as_what_it_is_made_of(
+def test_preparation_beside_medicine_checked_as_what_it_is_made_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(bases.CONCEPTS, "supplement-zinc", ("DSIngredient", "锌", "zinc"))
@@ -272,8 +270,6 @@ def test_a_preparation_beside_a_medicine_is_checked_as_what_it_is_made_of(
     assert [w.severity for w in answer.warnings] == ["interaction"]
 
 
-def test_whoever_asks_whether_they_may_is_warned_of_what_is_recorded(
-    kitchen_runtime: Runtime,
-) -> None:
+def test_whoever_asks_whether_they_may_warned_of_what_is_recorded(kitchen_runtime: Runtime) -> None:
     assert [w.severity for w in ask(kitchen_runtime, "百合每天能吃吗？").warnings] == ["caution"]
     assert ask(kitchen_runtime, "百合的性味？").warnings == ()

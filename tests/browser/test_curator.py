@@ -66,7 +66,7 @@ def press(driver: Any, key: str) -> None:
     driver.find_element(By.TAG_NAME, "body").send_keys(key)
 
 
-def test_a_review_by_keyboard_changes_the_answer_and_z_takes_it_back(
+def test_review_by_keyboard_changes_answer_and_z_takes_it_back(
     signed_in: Any, address: str
 ) -> None:
     from selenium.webdriver.common.by import By
@@ -158,7 +158,7 @@ def desk_driver(full_desks: FullDesks) -> Iterator[Any]:
         yield made
 
 
-def test_the_shapes_speak_while_one_types_and_the_keyboard_saves(
+def test_shapes_speak_while_one_types_and_keyboard_saves(
     desk_driver: Any, full_desks: FullDesks
 ) -> None:
     from selenium.common.exceptions import StaleElementReferenceException
@@ -205,7 +205,7 @@ def test_completion_puts_one_identifier_into_the_field(
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_no_desk_is_wider_than_the_screen_or_breaks_a_rule_of_access(
+def test_no_desk_wider_than_screen_or_breaks_rule_of_access(
     desk_driver: Any, full_desks: FullDesks, width: int
 ) -> None:
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}

@@ -55,7 +55,7 @@ def asked_with(driver: Any, address: str, name: str, *keys: str) -> None:
     driver.find_element("css selector", ".warnings")
 
 
-def test_a_pregnancy_in_the_profile_takes_a_food_away_and_warns(driver: Any, address: str) -> None:
+def test_pregnancy_in_profile_takes_food_away_and_warns(driver: Any, address: str) -> None:
     driver.get(f"{address}/ask?lang=zh&q={SLEEP}")
     assert "百合" in foods(driver)
     asked_with(driver, address, "pregnant", "是")
@@ -78,9 +78,7 @@ def real_address(starter_kb: Path) -> Iterator[str]:
     site.close()
 
 
-def test_first_warning_stands_on_the_first_screen_of_a_phone(
-    driver: Any, real_address: str
-) -> None:
+def test_first_warning_stands_on_first_screen_of_phone(driver: Any, real_address: str) -> None:
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
@@ -109,7 +107,7 @@ def test_first_warning_stands_on_the_first_screen_of_a_phone(
     assert console(driver) == []
 
 
-def test_cabinet_is_filled_by_keys_and_stays_in_the_browser(driver: Any, real_address: str) -> None:
+def test_cabinet_filled_by_keys_and_stays_in_browser(driver: Any, real_address: str) -> None:
     driver.get(f"{real_address}/check?lang=en")
     field = driver.find_element("id", "thing")
     for name in ("warfarin", "ginkgo", "zinc"):
@@ -143,7 +141,7 @@ def test_a_medicine_is_completed_from_pinyin_and_checked(driver: Any, address: s
     assert "枸杞子" not in foods(driver)
 
 
-def test_pinyin_on_the_home_page_leads_to_the_concept(driver: Any, address: str) -> None:
+def test_pinyin_on_home_page_leads_to_concept(driver: Any, address: str) -> None:
     driver.get(f"{address}/?lang=zh")
     field = driver.find_element("id", "find")
     field.send_keys("shengjiang")
@@ -153,7 +151,7 @@ def test_pinyin_on_the_home_page_leads_to_the_concept(driver: Any, address: str)
     assert driver.find_element("tag name", "h1").text.startswith("生姜")
 
 
-def test_the_whole_way_from_question_to_claim_needs_keys_alone(driver: Any, address: str) -> None:
+def test_whole_way_from_question_to_claim_needs_keys_alone(driver: Any, address: str) -> None:
     def press(*keys: str) -> None:
         ActionChains(driver).send_keys(*keys).perform()
 
@@ -183,7 +181,7 @@ def test_the_whole_way_from_question_to_claim_needs_keys_alone(driver: Any, addr
     assert console(driver) == []
 
 
-def test_the_rows_that_are_seen_are_downloaded_in_their_order(
+def test_rows_that_are_seen_are_downloaded_in_order(
     driver: Any, address: str, downloads: Path
 ) -> None:
     driver.get(f"{address}/page/substance-mung?lang=en")
@@ -216,7 +214,7 @@ def test_what_facets_leave_is_downloaded(address: str) -> None:
     assert [row["label"] for row in table] == ["mung bean"]
 
 
-def test_the_parts_of_a_querys_graph_do_not_lie_on_each_other(driver: Any, address: str) -> None:
+def test_parts_of_querys_graph_do_not_lie_on_each_other(driver: Any, address: str) -> None:
     query = quote("CONSTRUCT { ?c ?r ?t } { ?c ?r ?t FILTER(isTriple(?t)) }")
     driver.get(f"{address}/sparql?lang=en&query={query}")
     click(driver, driver.find_elements("css selector", ".view-tabs button")[1])
@@ -236,7 +234,7 @@ def test_the_parts_of_a_querys_graph_do_not_lie_on_each_other(driver: Any, addre
     assert console(driver) == []
 
 
-def test_cancelling_a_query_says_so_and_the_page_stays(driver: Any, address: str) -> None:
+def test_cancelling_query_says_so_and_page_stays(driver: Any, address: str) -> None:
     driver.get(f"{address}/sparql?lang=en")
     slow = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
     driver.execute_script(
@@ -267,7 +265,7 @@ def test_moments_are_shown_in_the_readers_own_time(driver: Any, address: str) ->
 
 
 @pytest.mark.parametrize("width", [320, 390, 3840])
-def test_cards_tables_and_faults_fit_the_screen_in_both_languages(
+def test_cards_tables_and_faults_fit_screen_in_both_languages(
     driver: Any, address: str, width: int
 ) -> None:
     sized(driver, width)
@@ -295,9 +293,7 @@ def test_cards_tables_and_faults_fit_the_screen_in_both_languages(
         driver.get_log("browser")  # the 404 that was asked for
 
 
-def test_a_page_that_is_not_there_says_so_in_the_readers_language(
-    driver: Any, address: str
-) -> None:
+def test_page_that_is_not_there_says_so_in_readers_language(driver: Any, address: str) -> None:
     driver.get(f"{address}/nothing?lang=zh")
     body = driver.find_element("css selector", ".error-page").text
     assert "没有这个页面" in body
@@ -307,9 +303,7 @@ def test_a_page_that_is_not_there_says_so_in_the_readers_language(
     driver.get_log("browser")
 
 
-def test_the_palette_finds_concepts_claims_pages_and_queries_by_keys(
-    driver: Any, address: str
-) -> None:
+def test_palette_finds_concepts_claims_pages_and_queries_by_keys(driver: Any, address: str) -> None:
     driver.get(f"{address}/browse?lang=en")
     driver.find_element("tag name", "body").send_keys(Keys.CONTROL, "k")
     field = driver.find_element("css selector", ".palette[open] input")
@@ -363,7 +357,7 @@ def test_sharing_and_the_page_for_the_doctor(driver: Any, real_address: str) -> 
     assert console(driver) == []
 
 
-def test_a_fault_of_a_query_is_marked_with_a_remedy(driver: Any, address: str) -> None:
+def test_fault_of_query_is_marked_with_remedy(driver: Any, address: str) -> None:
     query = quote("SELECT ?x WHERE {\n ?x a shiyi:Food }")
     driver.get(f"{address}/sparql?lang=en&query={query}")
     assert "shiyi" in driver.find_element("css selector", ".remedy").text
@@ -375,7 +369,7 @@ def test_a_fault_of_a_query_is_marked_with_a_remedy(driver: Any, address: str) -
     assert len(driver.find_elements("css selector", tabs)) == before + 1
 
 
-def test_tabs_of_queries_are_named_by_what_they_ask(driver: Any, address: str) -> None:
+def test_tabs_of_queries_named_by_what_they_ask(driver: Any, address: str) -> None:
     """In Chinese too, where a query without a comment has a single name."""
     query = quote(
         "PREFIX shiyi: <https://w3id.org/shiyi/vocab#>\nSELECT ?dish { ?dish a shiyi:Dish }"
@@ -418,9 +412,7 @@ def test_numbers_of_a_query_are_drawn_as_bars(driver: Any, address: str) -> None
     assert [round(each / bars[1], 2) for each in bars] == [0.25, 1, 0.5]
 
 
-def test_a_graph_grows_from_a_concept_in_the_colours_of_its_classes(
-    driver: Any, real_address: str
-) -> None:
+def test_graph_grows_from_concept_in_colours_of_classes(driver: Any, real_address: str) -> None:
     driver.get(f"{real_address}/sparql?lang=en")
     click(driver, driver.find_element("css selector", ".workbench summary"))
     driver.find_element("name", "id").send_keys("substance-shengjiang", Keys.ESCAPE, Keys.ENTER)
@@ -439,7 +431,7 @@ def test_a_graph_grows_from_a_concept_in_the_colours_of_its_classes(
     assert console(driver) == []
 
 
-def test_a_graph_below_the_screen_is_drawn_for_the_print(driver: Any, real_address: str) -> None:
+def test_graph_below_screen_is_drawn_for_print(driver: Any, real_address: str) -> None:
     driver.get(f"{real_address}/page/drug-warfarin?lang=en")
     figure = driver.find_element("css selector", "[data-graph]")
     assert figure.rect["y"] > 2_000

@@ -74,7 +74,7 @@ def driver(address: str) -> Iterator[Any]:  # it ends first, and its connections
         yield made
 
 
-def test_asking_shows_the_warning_and_a_mark_opens_its_claim(driver: Any, address: str) -> None:
+def test_asking_shows_warning_and_mark_opens_its_claim(driver: Any, address: str) -> None:
     driver.get(f"{address}/?lang=en")
     field = driver.find_element(By.ID, "q")
     field.send_keys("Is goji fine with warfarin?", Keys.ENTER)
@@ -99,7 +99,7 @@ def test_completion_is_driven_by_keys(driver: Any, address: str) -> None:
     assert driver.find_element(By.TAG_NAME, "h1").text.startswith("枸杞子")
 
 
-def test_the_language_and_the_theme_are_switched_and_kept(driver: Any, address: str) -> None:
+def test_language_and_theme_are_switched_and_kept(driver: Any, address: str) -> None:
     driver.get(f"{address}/?lang=zh")
     driver.find_element(By.LINK_TEXT, "English").click()
     assert driver.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
@@ -110,7 +110,7 @@ def test_the_language_and_the_theme_are_switched_and_kept(driver: Any, address: 
     assert (page.get_attribute("lang"), page.get_attribute("data-theme")) == ("en", chosen)
 
 
-def test_what_is_printed_is_dark_on_light_whatever_the_theme(driver: Any, address: str) -> None:
+def test_what_is_printed_dark_on_light_whatever_theme(driver: Any, address: str) -> None:
     driver.get(f"{address}/ask?lang=en&q=goji")
     driver.execute_script("document.documentElement.dataset.theme = 'dark'")
     colour = "return getComputedStyle(document.querySelector('.warnings')).backgroundColor"
@@ -156,7 +156,7 @@ def test_the_keyboard_reaches_the_content_first(driver: Any, address: str) -> No
     assert driver.switch_to.active_element.get_attribute("id") == "main"
 
 
-def test_every_field_has_a_name_and_every_page_one_heading(driver: Any, address: str) -> None:
+def test_every_field_has_name_and_every_page_one_heading(driver: Any, address: str) -> None:
     nameless = """return [...document.querySelectorAll('input:not([type=hidden]),select,textarea')]
         .filter(e => !e.labels?.length && !e.getAttribute('aria-label')).map(e => e.outerHTML)"""
     for path in ("/", "/ask?q=goji", "/page/substance-goji", "/browse", "/sparql"):
@@ -165,9 +165,7 @@ def test_every_field_has_a_name_and_every_page_one_heading(driver: Any, address:
         assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
 
 
-def test_the_answer_comes_without_leaving_the_page_and_back_leads_back(
-    driver: Any, address: str
-) -> None:
+def test_answer_comes_without_leaving_page_and_back_leads_back(driver: Any, address: str) -> None:
     driver.get(f"{address}/ask?lang=en&q=first+about+goji")
     driver.execute_script("window.same = true")
     reply = driver.find_element(By.ID, "reply-1")
@@ -183,7 +181,7 @@ def test_the_answer_comes_without_leaving_the_page_and_back_leads_back(
     assert console(driver) == []
 
 
-def test_a_lost_connection_and_a_refused_question_say_so(driver: Any, address: str) -> None:
+def test_lost_connection_and_refused_question_say_so(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/?lang=en")
     field = driver.find_element(By.ID, "q")
@@ -203,7 +201,7 @@ def test_a_lost_connection_and_a_refused_question_say_so(driver: Any, address: s
     console(driver)  # the refused request is noted there; it is not a fault of the page
 
 
-def test_a_stream_that_breaks_off_is_asked_for_once_more_and_then_said(
+def test_stream_that_breaks_off_asked_for_once_more_and_then_said(
     driver: Any, address: str
 ) -> None:
     driver.implicitly_wait(8)
@@ -216,7 +214,7 @@ def test_a_stream_that_breaks_off_is_asked_for_once_more_and_then_said(
     assert all("INCOMPLETE" in each for each in console(driver))
 
 
-def test_a_page_that_broke_off_after_its_head_says_so(driver: Any, address: str) -> None:
+def test_page_that_broke_off_after_head_says_so(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=half")
     again = driver.find_element(By.CSS_SELECTOR, ".on-its-way a")
@@ -226,7 +224,7 @@ def test_a_page_that_broke_off_after_its_head_says_so(driver: Any, address: str)
     assert all("INCOMPLETE" in each for each in console(driver))
 
 
-def test_what_was_asked_is_remembered_here_and_forgotten_on_wish(driver: Any, address: str) -> None:
+def test_what_was_asked_remembered_here_and_forgotten_on_wish(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=remember+goji&age=70")
     driver.get(f"{address}/?lang=en")
@@ -238,7 +236,7 @@ def test_what_was_asked_is_remembered_here_and_forgotten_on_wish(driver: Any, ad
     assert driver.execute_script("return localStorage.getItem('shiyi:questions')") is None
 
 
-def test_a_next_question_is_a_button_that_carries_what_was_said(driver: Any, address: str) -> None:
+def test_next_question_button_that_carries_what_was_said(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=my+feet+are+cold&age=70&method=paths")
     assert driver.execute_script("return document.querySelector('[name=method]').value") == "paths"
@@ -254,7 +252,7 @@ def test_a_next_question_is_a_button_that_carries_what_was_said(driver: Any, add
     assert console(driver) == []
 
 
-def test_the_query_editor_completes_runs_and_draws_without_leaving_the_page(
+def test_query_editor_completes_runs_and_draws_without_leaving_page(
     driver: Any, address: str
 ) -> None:
     driver.implicitly_wait(8)
@@ -278,7 +276,7 @@ def test_the_query_editor_completes_runs_and_draws_without_leaving_the_page(
     assert console(driver) == []
 
 
-def test_the_graph_is_drawn_and_the_list_says_the_same(driver: Any, address: str) -> None:
+def test_graph_is_drawn_and_list_says_same(driver: Any, address: str) -> None:
     driver.get(f"{address}/ask?lang=en&q=goji")
     driver.implicitly_wait(5)
     figure = driver.find_element(By.CSS_SELECTOR, "[data-graph]")
@@ -288,9 +286,7 @@ def test_the_graph_is_drawn_and_the_list_says_the_same(driver: Any, address: str
     assert console(driver) == []
 
 
-def test_without_scripts_the_form_asks_and_the_marks_lead_to_their_claims(
-    driver: Any, address: str
-) -> None:
+def test_without_scripts_form_asks_and_marks_lead_to_claims(driver: Any, address: str) -> None:
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         driver.get(f"{address}/?lang=en")

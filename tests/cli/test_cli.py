@@ -47,7 +47,7 @@ def test_a_question_gets_a_cited_answer_as_json(starter_kb: Path) -> None:
     assert answer["release"].startswith("sha256:")
 
 
-def test_a_profile_of_key_value_words_reaches_the_safety_check(starter_kb: Path) -> None:
+def test_profile_of_key_value_words_reaches_safety_check(starter_kb: Path) -> None:
     done = shiyi("ask", "想喝点山楂薏米汤", "--profile", "pregnant=true", "--json", kb=starter_kb)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["warnings"]
@@ -80,7 +80,7 @@ def test_bad_input_gets_status_two_and_one_clear_line(
 
 
 @from_table
-def test_a_mistyped_command_gets_one_line_with_what_was_meant(words: list[str], part: str) -> None:
+def test_mistyped_command_gets_one_line_with_what_was_meant(words: list[str], part: str) -> None:
     done = shiyi(*words)
     assert done.returncode == 2
     assert part in done.stderr
@@ -88,7 +88,7 @@ def test_a_mistyped_command_gets_one_line_with_what_was_meant(words: list[str], 
     assert done.stderr.count("\n") == 1
 
 
-def test_the_help_groups_every_verb_and_the_version_is_printed() -> None:
+def test_help_groups_every_verb_and_version_is_printed() -> None:
     page = shiyi("--help", COLUMNS="100").stdout
     assert [verb for verb in VERBS if f"│ {verb} " not in page] == []
     assert [each.panel for each in VERBS.values() if f"─ {each.panel} ─" not in page] == []
@@ -116,7 +116,7 @@ def test_a_build_that_would_lose_changes_is_refused(small_kb: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_malformed_query_gets_status_two_with_its_place(starter_kb: Path) -> None:
+def test_malformed_query_gets_status_two_with_its_place(starter_kb: Path) -> None:
     done = shiyi("query", "-", kb=starter_kb, stdin="SELECT ?s {\n ?s ?p }")
     assert done.returncode == 2
     assert "2" in done.stderr
@@ -187,7 +187,7 @@ def test_explain_shows_sources_and_arithmetic(
 
 
 @from_table
-def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(
+def test_faulty_table_stops_build_and_leaves_old_base(
     tmp_path: Path, row: str, status: int, faults: list[str]
 ) -> None:
     tables = tmp_path / "tables"
@@ -204,7 +204,7 @@ def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(
     assert not list(kb.glob("generations/*"))
 
 
-def test_serving_builds_the_base_where_none_is_named_and_none_exists(
+def test_serving_builds_base_where_none_named_and_none_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = tmp_path / "tables"
@@ -234,7 +234,7 @@ def test_the_base_conforms_to_its_shapes(
 
 
 @pytest.mark.parametrize("text", ["", "not turtle <", "<a> <b>"])
-def test_a_file_that_cannot_be_validated_is_bad_input(
+def test_file_that_cannot_be_validated_is_bad_input(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.ttl"

@@ -8,7 +8,7 @@ import pytest
 from shiyi.columnar import mapped_file
 
 
-def test_what_takes_seconds_is_told_with_its_reason_and_how_long(
+def test_what_takes_seconds_told_with_reason_and_how_long(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped_file, "_SHORT", 0.01)
@@ -24,13 +24,13 @@ def test_what_takes_seconds_is_told_with_its_reason_and_how_long(
     assert "shiyi index" in last
 
 
-def test_what_is_made_at_once_is_not_worth_a_word(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_made_at_once_not_worth_word(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG), mapped_file.log_rebuild("the index of texts"):
         pass
     assert not caplog.records
 
 
-def test_a_fault_while_it_is_made_goes_on_to_who_asked(caplog: pytest.LogCaptureFixture) -> None:
+def test_fault_while_it_is_made_goes_on_to_who_asked(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(KeyError), mapped_file.log_rebuild("the index of texts"):
         raise KeyError("x")
     assert not caplog.records

@@ -10,7 +10,7 @@ CHANCE = random.Random(5)  # noqa: S311 - no secret
 WORDS = sorted({"".join(CHANCE.choices("abcd 姜枸é", k=CHANCE.randint(1, 7))) for _ in range(2000)})
 
 
-def test_a_trie_gives_back_every_string_and_what_begins_it() -> None:
+def test_trie_gives_back_every_string_and_what_begins_it() -> None:
     trie = Trie.over(Trie.of(WORDS).arrays("some"), "some")
     assert sorted(trie) == WORDS
     for word in WORDS[::50]:
@@ -30,7 +30,7 @@ def test_a_trie_is_asked_for_anything(text: str) -> None:
     assert Trie.of(WORDS).place(text) is None
 
 
-def test_a_trie_takes_few_bytes_and_none_is_a_trie_too() -> None:
+def test_trie_takes_few_bytes_and_none_trie_too() -> None:
     long = [f"{word} {other}" for word in WORDS[:300] for other in string.ascii_letters]
     assert Trie.of(long).arrays("some")["some.trie"].nbytes < sum(map(len, long)) / 3
     none = Trie.over(Trie.of([]).arrays("some"), "some")

@@ -46,7 +46,7 @@ def test_each_expected_failure_has_its_cause() -> None:
     assert [test for test, cause in known.items() if len(cause) < 20] == []
 
 
-def test_shapes_are_read_as_the_shacl_suite_has_them() -> None:
+def test_shapes_are_read_as_shacl_suite_has_them() -> None:
     words = [
         str(TOOLS / "shacl_suite.py"),
         str(ARCHIVE),

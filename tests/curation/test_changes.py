@@ -49,7 +49,7 @@ def test_a_change_says_who_when_why_and_what(changes: Changes, small_kb: Path) -
     assert (record.who, record.why) == ("li", "edit: a name")
 
 
-def test_undo_restores_the_state_exactly_and_can_be_undone(changes: Changes) -> None:
+def test_undo_restores_state_exactly_and_can_be_undone(changes: Changes) -> None:
     before = state_of(changes.store, NODE)
     first = named(changes, "one")
     undone = changes.undo(first, "wang", "no")
@@ -62,7 +62,7 @@ def test_undo_restores_the_state_exactly_and_can_be_undone(changes: Changes) -> 
         changes.undo(undone.iri, "li", "again")
 
 
-def test_a_later_change_in_the_way_keeps_an_undo_from_overwriting_it(changes: Changes) -> None:
+def test_later_change_in_way_keeps_undo_from_overwriting_it(changes: Changes) -> None:
     first = named(changes, "one")
     change = Edit("edit", (NODE,), "", removed=(label("one"),), added=(label("two"),))
     changes.make(change, "wang")
@@ -87,7 +87,7 @@ def test_the_same_form_sent_twice_is_one_change(changes: Changes) -> None:
     assert changes.last == 1
 
 
-def test_a_fault_of_a_listener_leaves_the_change_and_the_other_listeners(
+def test_fault_of_listener_leaves_change_and_other_listeners(
     changes: Changes, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen: list[Sequence[Change]] = []
@@ -105,7 +105,7 @@ def test_a_fault_of_a_listener_leaves_the_change_and_the_other_listeners(
 @pytest.mark.parametrize(
     ("microseconds", "written"), [(190_000, ".19Z"), (0, "50Z"), (7_999, ".007Z")]
 )
-def test_the_time_of_a_change_is_the_same_before_and_after_it_is_stored(
+def test_time_of_change_same_before_and_after_it_is_stored(
     writable_kb: KnowledgeBase, microseconds: int, written: str
 ) -> None:
     when = datetime(2026, 11, 23, 10, 30, 50, microseconds, tzinfo=UTC)
@@ -117,7 +117,7 @@ def test_the_time_of_a_change_is_the_same_before_and_after_it_is_stored(
     assert made.when.endswith(written)
 
 
-def test_as_of_and_blame_tell_every_earlier_state_and_its_author(changes: Changes) -> None:
+def test_as_of_and_blame_tell_every_earlier_state_and_author(changes: Changes) -> None:
     origin = state_of(changes.store, NODE)
     named(changes, "one")
     one = state_of(changes.store, NODE)
@@ -131,7 +131,7 @@ def test_as_of_and_blame_tell_every_earlier_state_and_its_author(changes: Change
     }
 
 
-def test_what_is_there_already_is_not_taken_away_by_undo(changes: Changes) -> None:
+def test_what_is_there_already_not_taken_away_by_undo(changes: Changes) -> None:
     named(changes, "one")
     second = named(changes, "one")
     changes.undo(second, "li", "")

@@ -44,7 +44,7 @@ def run(kb: Path, people: AccountStore, capsys: pytest.CaptureFixture[str]) -> A
     return asked
 
 
-def test_an_account_is_made_with_a_password_from_standard_input(
+def test_account_is_made_with_password_from_standard_input(
     run: Any, kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a long new password\n"))
@@ -62,7 +62,7 @@ def test_no_account_is_made_without_a_password(run: Any, monkeypatch: pytest.Mon
     assert "there was none" in run("user", "add", "chen", status=2)
 
 
-def test_a_review_is_made_shown_logged_and_taken_back(run: Any) -> None:
+def test_review_is_made_shown_logged_and_taken_back(run: Any) -> None:
     iri = RELIEF.iri.value
     queue = run("review", "queue", "--status", "candidate", "--json")
     assert iri in [each["claim"] for each in queue["claims"]]
@@ -85,7 +85,7 @@ def test_only_an_editor_takes_back_what_another_did(run: Any) -> None:
 
 
 @from_table
-def test_what_cannot_be_is_refused_with_one_clear_line(
+def test_what_cannot_be_refused_with_one_clear_line(
     run: Any, words: tuple[str, ...], says: str
 ) -> None:
     fault = run("review", *words, status=2)
@@ -93,7 +93,7 @@ def test_what_cannot_be_is_refused_with_one_clear_line(
     assert fault.count("\n") == 1
 
 
-def test_an_edit_is_checked_and_a_comment_is_kept(run: Any) -> None:
+def test_edit_is_checked_and_comment_is_kept(run: Any) -> None:
     fault = run(
         "review", "edit", COLD.iri.value, "object=nonsense", "--as", "li", "--reason", "x", status=1
     )
@@ -111,7 +111,7 @@ def test_a_bundle_goes_out_and_comes_in_again(run: Any, tmp_path: Path) -> None:
     assert "approve" in run("review", "import", str(tmp_path / "b.jsonl"), "--as", "li", status=2)
 
 
-def test_the_first_administrator_is_made_once_and_never_with_a_known_password(
+def test_first_administrator_made_once_and_never_with_known_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace

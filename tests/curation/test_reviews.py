@@ -66,9 +66,7 @@ def stands(desk: Decisions, claim: Claim) -> tuple[Status, float]:
     return now.status, now.confidence
 
 
-def test_accepting_a_candidate_asserts_it_with_its_evidence_and_moves_its_confidence(
-    desk: Decisions,
-) -> None:
+def test_accepting_candidate_asserts_it_with_evidence_and_moves_confidence(desk: Decisions) -> None:
     desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
     assert stands(desk, RELIEF) == (Status.ACCEPTED, 0.6)  # 0.75 * 0.55 + 0.25 * 0.75
     assert asserted(desk, RELIEF)
@@ -76,7 +74,7 @@ def test_accepting_a_candidate_asserts_it_with_its_evidence_and_moves_its_confid
     assert not any(q.predicate == RDF.subject for q in state_of(desk.store, RELIEF.iri.value))
 
 
-def test_rejecting_takes_a_claim_out_of_the_accepted_view_and_keeps_it(desk: Decisions) -> None:
+def test_rejecting_takes_claim_out_of_accepted_view_and_keeps_it(desk: Decisions) -> None:
     desk.review(WARMTH.iri.value, "reject", "li", "the other edition says otherwise")
     assert stands(desk, WARMTH) == (Status.REJECTED, 0.4)  # half of the way
     assert not asserted(desk, WARMTH)
@@ -84,7 +82,7 @@ def test_rejecting_takes_a_claim_out_of_the_accepted_view_and_keeps_it(desk: Dec
     assert not list(desk.store.match(COLD.iri, SHIYI.conflictsWith, WARMTH.iri, DEFAULT))
 
 
-def test_several_reviewers_count_by_their_mean_in_any_order(desk: Decisions) -> None:
+def test_several_reviewers_count_by_mean_in_any_order(desk: Decisions) -> None:
     for who, kind in (("li", "accept"), ("wang", "reject"), ("zhao", "accept")):
         desk.review(RELIEF.iri.value, kind, who)
     found = stands(desk, RELIEF)
@@ -98,7 +96,7 @@ def test_a_reviewer_who_changes_their_mind_counts_once(desk: Decisions) -> None:
     assert stands(desk, SWEETNESS) == (Status.ACCEPTED, 0.7875)
 
 
-def test_a_safety_claim_changes_only_when_a_second_reviewer_agrees(desk: Decisions) -> None:
+def test_safety_claim_changes_only_when_second_reviewer_agrees(desk: Decisions) -> None:
     for claim, kind, after in (
         (INTERACTION, "reject", Status.REJECTED),
         (HARM, "accept", Status.ACCEPTED),
@@ -117,7 +115,7 @@ def test_confirming_a_warning_needs_no_second_reviewer(desk: Decisions) -> None:
     assert stands(desk, INTERACTION) == (Status.ACCEPTED, 0.85)
 
 
-def test_taking_back_an_earlier_review_leaves_what_the_later_ones_say(desk: Decisions) -> None:
+def test_taking_back_earlier_review_leaves_what_later_ones_say(desk: Decisions) -> None:
     first = desk.review(RELIEF.iri.value, "accept", "li")
     desk.review(RELIEF.iri.value, "accept", "wang", agreement=0.5)
     desk.undo(first.iri, "li", "too quick")
@@ -125,7 +123,7 @@ def test_taking_back_an_earlier_review_leaves_what_the_later_ones_say(desk: Deci
     assert [each.who for each in desk.reviews(RELIEF.iri.value)] == ["wang"]
 
 
-def test_a_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -> None:
+def test_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -> None:
     seen = version_of(desk.store, RELIEF.iri.value)
     desk.review(RELIEF.iri.value, "accept", "li", expected=seen)
     with pytest.raises(StaleError):
@@ -181,7 +179,7 @@ def kb(tmp_path: Path) -> Path:
     return made
 
 
-def test_a_retracted_source_counts_half_until_that_is_undone(
+def test_retracted_source_counts_half_until_that_is_undone(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = BOOK.iri.value
@@ -197,7 +195,7 @@ def test_a_retracted_source_counts_half_until_that_is_undone(
         assert not compute_decayed(base.store)
 
 
-def test_a_retraction_needs_a_source_a_reason_and_an_editor(
+def test_retraction_needs_source_reason_and_editor(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--kb", str(kb), "review", "retract"]
@@ -210,7 +208,7 @@ def test_a_retraction_needs_a_source_a_reason_and_an_editor(
         assert text in capsys.readouterr().err
 
 
-def test_a_review_beside_a_running_writer_says_how_to_send_it_there(
+def test_review_beside_running_writer_says_how_to_send_it_there(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with KnowledgeBase.open(kb, write=True):
@@ -219,9 +217,7 @@ def test_a_review_beside_a_running_writer_says_how_to_send_it_there(
     assert "/curate/review" in capsys.readouterr().err
 
 
-def test_an_editor_settles_a_dispute_and_undoing_it_opens_the_dispute_again(
-    desk: Decisions,
-) -> None:
+def test_editor_settles_dispute_and_undoing_it_opens_dispute_again(desk: Decisions) -> None:
     iri = RELIEF.iri.value
     for who, kind in (("li", "accept"), ("wang", "reject")):
         desk.review(iri, kind, who)
@@ -244,7 +240,7 @@ def test_an_editor_settles_a_dispute_and_undoing_it_opens_the_dispute_again(
     desk.changes.listeners.remove(followed)
 
 
-def test_a_saved_queue_is_the_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
+def test_saved_queue_is_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
     store, every, path = desk.store, Filter(whose="all"), tmp_path / "queue.cache"
     made = Queue(store, Opinions(store))
     made.save(path, "one", 7, "ab")

@@ -59,7 +59,7 @@ def address(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         site.close()
 
 
-def test_a_question_is_answered_with_typed_citations_and_warnings(address: str) -> None:
+def test_question_is_answered_with_typed_citations_and_warnings(address: str) -> None:
     answer = Shiyi(address).ask("枸杞子和华法林可以一起吃吗？", profile={"medicines": ["warfarin"]})
     assert not answer.abstained
     assert answer.warnings[0].claims

@@ -167,7 +167,7 @@ def addresses() -> Iterator[str]:
             yield f"127.0.3.{number}"
 
 
-def test_a_page_is_compressed_and_cached_by_its_etag(deployment: Deployment) -> None:
+def test_page_is_compressed_and_cached_by_its_etag(deployment: Deployment) -> None:
     path = f"/page/{concepts(deployment.ports[0])[0]}"
     headers = {"Accept_Encoding": "gzip", "Accept_Language": "en"}
     status, body, first = get(deployment.port, path, **headers)
@@ -190,7 +190,7 @@ def test_one_of_the_readers_makes_a_page(deployment: Deployment) -> None:
     assert made() == before + 1
 
 
-def test_browsers_are_told_to_stay_with_tls_over_tls_alone(deployment: Deployment) -> None:
+def test_browsers_told_to_stay_with_tls_over_tls_alone(deployment: Deployment) -> None:
     trusted = ssl.create_default_context(cafile=deployment.folder / "full.pem")
     for path in (ASK, "/healthz", f"/page/{concepts(deployment.ports[0])[0]}"):
         forwarded = get(deployment.port, path, X_Forwarded_Proto="https")[2]
@@ -251,7 +251,7 @@ def test_readers_are_restarted_without_losing_a_request(deployment: Deployment) 
     assert len(asking.result()) > 10
 
 
-def test_an_address_over_its_rate_is_429_and_the_others_are_not(deployment: Deployment) -> None:
+def test_address_over_rate_429_and_others_not(deployment: Deployment) -> None:
     with ThreadPoolExecutor(8) as pool:
         flood = list(
             pool.map(lambda _: get(deployment.port, "/healthz", "127.0.4.1")[0], range(150))
@@ -274,7 +274,7 @@ def test_the_readers_are_counted_together(deployment: Deployment) -> None:
 
 
 @pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])
-def test_a_proxy_is_believed_only_where_settings_say_there_is_one(
+def test_proxy_believed_only_where_settings_say_there_is_one(
     small_kb: Path, proxies: int, believed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = replace(Settings(), server=ServerSettings(proxies=proxies))
@@ -293,7 +293,7 @@ def test_a_proxy_is_believed_only_where_settings_say_there_is_one(
         site.close()
 
 
-def test_the_image_copies_files_that_are_there_and_runs_as_nobody_in_particular() -> None:
+def test_image_copies_files_that_are_there_and_runs_as_nobody_in_particular() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY ")]
     sources = [name for each in copied for name in each if not name.startswith(("--", "/opt"))]
@@ -318,7 +318,7 @@ def test_the_image_copies_files_that_are_there_and_runs_as_nobody_in_particular(
     assert "HEALTHCHECK" in text
 
 
-def test_every_service_of_the_project_is_read_only_and_without_capabilities() -> None:
+def test_every_service_of_project_read_only_and_without_capabilities() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     services = [each for each in compose["services"].values() if each.get("image") == "shiyi"]
     assert len(services) == 3

@@ -78,7 +78,7 @@ def test_the_wheel_carries_every_artefact(wheel: Path) -> None:
 
 
 @pytest.mark.wheel
-def test_the_description_on_an_index_has_links_that_lead_somewhere(wheel: Path) -> None:
+def test_description_on_index_has_links_that_lead_somewhere(wheel: Path) -> None:
     files = zipfile.ZipFile(wheel)
     [name] = [each for each in files.namelist() if each.endswith(".dist-info/METADATA")]
     text = files.read(name).decode()

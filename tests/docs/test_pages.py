@@ -191,7 +191,7 @@ def test_the_page_states_the_counts_of_the_tables(making: ModuleType, starter: S
         assert part.strip() in page, "run make docs with SHIYI_DATA"
 
 
-def test_the_comparison_leaves_out_claims_that_come_from_the_table(making: ModuleType) -> None:
+def test_comparison_leaves_out_claims_that_come_from_table(making: ModuleType) -> None:
     values = {"寒": {"tcm-mkg-chp"}, "微寒": {"zhongyaoxue-7"}}
     assert making.book_values(values) == {"微寒"}
     assert making.book_values({"寒": {"tcm-mkg-chp"}}) == set()
@@ -210,7 +210,7 @@ def test_a_comparison_counts_agreement_and_each_side_alone(making: ModuleType) -
     }
 
 
-def test_a_difference_is_explained_by_a_claim_that_stands_or_is_said_not_taken_over(
+def test_difference_explained_by_claim_that_stands_or_said_not_taken_over(
     making: ModuleType,
 ) -> None:
     stands = making.explain_difference(set(), {"苦"}, {"苦": {"tcm-mkg-chp"}})
@@ -243,7 +243,7 @@ def test_each_threat_names_a_test_that_is_there() -> None:
         assert any("test" in each for each in named), number
 
 
-def test_the_page_of_tests_names_files_that_are_there() -> None:
+def test_page_of_tests_names_files_that_are_there() -> None:
     named = _NAMED.findall(TESTING)
     assert len(named) > 25
     assert [each for each in named if not there(each)] == []

@@ -95,7 +95,7 @@ def test_every_switch_changes_what_its_methods_find(
     assert found(under(whole, method), method) != found(under(whole, method, switch), method)
 
 
-def test_the_general_graph_alone_has_no_school_and_no_answered_questions(
+def test_general_graph_alone_has_no_school_and_no_answered_questions(
     whole: EvaluationContext,
 ) -> None:
     taught = replace(whole.settings, chain=replace(whole.settings.chain, school="伤寒"))
@@ -114,7 +114,7 @@ def test_all_switches_of_the_papers_are_there() -> None:
     assert set(ABLATIONS) >= set(names.split())
 
 
-def test_a_switch_that_changes_none_of_the_methods_is_refused() -> None:
+def test_switch_that_changes_none_of_methods_is_refused() -> None:
     with pytest.raises(UsageError, match="does not change paths"):
         Request("mcq", "none", methods=("paths",), ablate=("no-reflection",))
     with pytest.raises(FormatError, match="luck"):
@@ -122,7 +122,7 @@ def test_a_switch_that_changes_none_of_the_methods_is_refused() -> None:
 
 
 @pytest.mark.parametrize("switch", ABLATIONS)
-def test_a_switch_alone_chooses_a_method_that_it_changes(switch: str) -> None:
+def test_switch_alone_chooses_method_that_it_changes(switch: str) -> None:
     assert usual_method([switch]) in ABLATIONS[switch]
     Request("mcq", "none", methods=(usual_method([switch]),), ablate=(switch,))
 
@@ -182,7 +182,7 @@ def test_a_sweep_sets_its_parameter(name: str) -> None:
     assert (request, settings) != (Request("mcq", "none"), Settings()) or name == "hops"
 
 
-def test_a_sweep_measures_at_every_value_in_one_report(
+def test_sweep_measures_at_every_value_in_one_report(
     base: KnowledgeBase, files: dict[str, Path]
 ) -> None:
     request = Request("mcq", str(files["mcq"]), methods=("paths",))

@@ -72,7 +72,7 @@ def test_tfidf_scores_a_document_against_itself_highest() -> None:
     assert [index.top(text, 1)[0][0] for text in texts] == [0, 1, 2]
 
 
-def test_a_subgraph_is_the_text_of_all_claims_at_a_concept() -> None:
+def test_subgraph_is_text_of_all_claims_at_concept() -> None:
     text = neighbourhoods([("a", "b", "a joins b"), ("a", "", "a is a note")])
     assert text == {"a": "a joins b a is a note", "b": "a joins b"}
 

@@ -50,7 +50,7 @@ def book_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBas
         yield opened
 
 
-def test_passages_rank_the_option_they_mention_with_the_stem() -> None:
+def test_passages_rank_option_they_mention_with_stem() -> None:
     index = Cooccurrence.of(PASSAGES)
     together = CooccurrenceScorer(index, frozenset(words("脾胃虚寒")))
     right, wrong, unknown = together.scores("脾胃虚寒，腹痛，宜选", ["理中汤", "白虎汤", "麻黄汤"])
@@ -60,7 +60,7 @@ def test_passages_rank_the_option_they_mention_with_the_stem() -> None:
     assert right > wrong == 0.0
 
 
-def test_every_passage_of_a_word_is_found_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_passage_of_word_is_found_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cooccurrence._BATCH", 2)
     monkeypatch.setattr("cooccurrence._BITS", np.uint64(1))
     index = Cooccurrence.of(PASSAGES)
@@ -103,7 +103,7 @@ class _Table:
         return [self._scores.get(f"{stem} {option}", 0.0) for option in options]
 
 
-def test_stacking_trusts_the_scorer_that_was_right_in_training() -> None:
+def test_stacking_trusts_scorer_that_was_right_in_training() -> None:
     options = (("A", "一"), ("B", "二"))
     cases = [Choice(f"{n}", f"病{n}", options, frozenset("AB"[n % 2])) for n in range(40)]
     right = _Table({f"病{n} {'一二'[n % 2]}": 1.0 for n in range(41)})
@@ -124,7 +124,7 @@ def test_stacking_trusts_the_scorer_that_was_right_in_training() -> None:
     assert first > second == 0.0
 
 
-def test_a_name_of_no_training_case_is_composed_of_its_parts() -> None:
+def test_name_of_no_training_case_composed_of_parts() -> None:
     signs = {"肝": "胁痛易怒", "脾": "腹胀便溏", "气虚": "乏力自汗", "血瘀": "刺痛舌紫"}
     cases = [
         Choice(f"{a}{b}{n}", f"{signs[a]}{signs[b]}", (("A", f"{a}{b}"),), frozenset("A"))
@@ -155,7 +155,7 @@ def test_every_part_learns_herbs_from_prescriptions() -> None:
     assert learned.regress(["没见过"]).tolist() == [0.0, 0.0]
 
 
-def test_a_hidden_layer_learns_what_goes_with_two_symptoms_together() -> None:
+def test_hidden_layer_learns_what_goes_with_two_symptoms_together() -> None:
     had = np.array([[1, 0], [0, 1], [1, 1]] * 40, dtype=float)
     given = np.array([[1, 0, 0], [1, 0, 0], [0, 0, 1]] * 40, dtype=float)
     layer = HiddenLayer.trained(had, given)

@@ -47,7 +47,7 @@ def accuracy(base: KnowledgeBase, method: str, *ablate: str) -> float:
     return report.metrics(report.runs[0])["accuracy"].value
 
 
-def test_the_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> None:
+def test_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> None:
     index = EvaluationContext(base, Settings(), Request("mcq", "claims")).linker.index
     (asked,) = surest_questions(base.store, index, seed=0).items
     named = dict(asked.options)
@@ -55,7 +55,7 @@ def test_the_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> N
     assert set(asked.texts) == {"花生", "山药", "枸杞子", "藜芦"}
 
 
-def test_who_holds_every_claim_for_equally_sure_cannot_tell_the_surest(base: KnowledgeBase) -> None:
+def test_who_holds_every_claim_for_equally_sure_cannot_tell_surest(base: KnowledgeBase) -> None:
     assert accuracy(base, "fused") == accuracy(base, "paths") == 1.0
     index = EvaluationContext(base, Settings(), Request("mcq", "claims")).linker.index
     drawn = {
@@ -69,7 +69,7 @@ def test_who_holds_every_claim_for_equally_sure_cannot_tell_the_surest(base: Kno
     assert len(set(flat.scorer("neighbourhood").scores(stem, options))) == 1
 
 
-def test_each_kind_of_question_names_the_claims_that_answer_it(base: KnowledgeBase) -> None:
+def test_each_kind_of_question_names_claims_that_answer_it(base: KnowledgeBase) -> None:
     bench = EvaluationContext(base, Settings(), Request("retrieval", "claims"))
     asked = claim_questions(base.store, bench.runtime.facts, bench.linker, seed=0)
     known = set(bench.view.projection.claims)
@@ -83,7 +83,7 @@ def test_each_kind_of_question_names_the_claims_that_answer_it(base: KnowledgeBa
     assert not names & set(veiled)
 
 
-def test_without_layers_no_claim_is_found_for_a_veiled_word(base: KnowledgeBase) -> None:
+def test_without_layers_no_claim_found_for_veiled_word(base: KnowledgeBase) -> None:
     found = {}
     for ablate in ((), ("no-multilayer",)):
         request = Request("retrieval", "claims", methods=("layers",), ablate=ablate)
@@ -93,7 +93,7 @@ def test_without_layers_no_claim_is_found_for_a_veiled_word(base: KnowledgeBase)
     assert found["no-multilayer",] < found[()]
 
 
-def test_retrieval_of_claims_is_given_by_kind_of_question(base: KnowledgeBase) -> None:
+def test_retrieval_of_claims_given_by_kind_of_question(base: KnowledgeBase) -> None:
     request = Request("retrieval", "claims", methods=("layers", "none"), limit=8)
     first, other = evaluate(base, Settings(), request).to_json()
     assert {"context_recall", "context_precision", "context_recall:plain", "abstained"} <= set(
@@ -125,7 +125,7 @@ def bench(base: KnowledgeBase) -> EvaluationContext:
     return EvaluationContext(base, Settings(), Request("recommend", "claims"))
 
 
-def test_as_many_questions_are_asked_for_symptoms_diseases_and_syndromes(
+def test_as_many_questions_asked_for_symptoms_diseases_and_syndromes(
     mfh_base: KnowledgeBase,
 ) -> None:
     asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
@@ -138,7 +138,7 @@ def test_as_many_questions_are_asked_for_symptoms_diseases_and_syndromes(
     assert max(constitutions.values()) - min(constitutions.values()) <= 1
 
 
-def test_what_is_bad_for_the_constitution_is_no_right_answer(mfh_base: KnowledgeBase) -> None:
+def test_what_is_bad_for_constitution_no_right_answer(mfh_base: KnowledgeBase) -> None:
     asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
     for each in asked.items:
         assert ("山药" in each.herbs) == (each.symptoms[1] != "阴虚质")
@@ -154,7 +154,7 @@ def test_the_claims_that_answer_at_once_are_withheld(mfh_base: KnowledgeBase) ->
     assert less.view.withheld == len(stored)
 
 
-def test_recommendations_are_measured_on_the_questions_by_kind_of_condition(
+def test_recommendations_measured_on_questions_by_kind_of_condition(
     mfh_base: KnowledgeBase,
 ) -> None:
     request = Request("recommend", "claims", methods=("paths", "bm25", "none"))
@@ -175,9 +175,7 @@ def test_a_base_without_advice_is_told_so(tmp_path: Path) -> None:
         evaluate(opened, Settings(), Request("recommend", "claims"))
 
 
-def test_natures_of_one_character_are_read_where_they_are_asked_for(
-    mfh_base: KnowledgeBase,
-) -> None:
+def test_natures_of_one_character_read_where_they_are_asked_for(mfh_base: KnowledgeBase) -> None:
     opened = bench(mfh_base)
     reader = StatementReader(opened.view, opened.linking)
 

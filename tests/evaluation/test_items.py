@@ -16,7 +16,7 @@ def written(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_options_are_read_as_object_list_and_one_string() -> None:
+def test_options_read_as_object_list_and_one_string() -> None:
     read = (("A", "甘"), ("B", "苦"), ("C", "辛"))
     assert parse_options({"A": "甘", "B": "苦", "C": "辛"}) == read
     assert parse_options(["A.甘", "B.苦", "C.辛"]) == read
@@ -28,7 +28,7 @@ def test_options_that_cannot_be_told_apart_are_none(text: object) -> None:
     assert parse_options(text) == ()
 
 
-def test_everything_left_out_is_counted_with_its_reason_and_place(tmp_path: Path) -> None:
+def test_everything_left_out_counted_with_reason_and_place(tmp_path: Path) -> None:
     good = {"id": 1, "question": "1.甲是", "options": ["A.一", "B.二"], "answer": "A"}
     path = written(
         tmp_path / "q.jsonl",
@@ -56,7 +56,7 @@ def test_everything_left_out_is_counted_with_its_reason_and_place(tmp_path: Path
     assert asked.skips.first["not UTF-8"] == "q.jsonl:8"
 
 
-def test_a_csv_with_a_blank_first_heading_is_read(tmp_path: Path) -> None:
+def test_csv_with_blank_first_heading_is_read(tmp_path: Path) -> None:
     path = tmp_path / "q.csv"
     path.write_text(
         ',Question,A,B,C,D,Answer\n0,"甲，乙",一,二,三,四,D\n1,丙,一,二,三,四,\n', "utf-8"

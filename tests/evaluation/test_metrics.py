@@ -23,7 +23,7 @@ from shiyi.evaluation.metrics import (
 RANKING, GOLD = ["a", "x", "b", "y", "z"], {"a", "b", "c"}
 
 
-def test_precision_recall_and_hits_count_the_head_of_the_list() -> None:
+def test_precision_recall_and_hits_count_head_of_list() -> None:
     assert precision_at(RANKING, GOLD, 5) == 2 / 5
     assert precision_at(RANKING, GOLD, 10) == 2 / 10
     assert recall_at(RANKING, GOLD, 5) == 2 / 3
@@ -32,7 +32,7 @@ def test_precision_recall_and_hits_count_the_head_of_the_list() -> None:
     assert recall_at([], set(), 5) == 0.0
 
 
-def test_gain_is_discounted_by_the_logarithm_of_the_rank() -> None:
+def test_gain_is_discounted_by_logarithm_of_rank() -> None:
     ideal = 1 + 1 / math.log2(3) + 1 / 2
     assert ndcg_at(RANKING, GOLD, 5) == pytest.approx((1 + 1 / 2) / ideal)
     assert ndcg_at(["a", "b", "c"], GOLD, 5) == 1.0
@@ -71,7 +71,7 @@ def test_bleu_and_gleu_of_hand_counted_n_grams() -> None:
     assert gleu("", "") == 0.0
 
 
-def test_an_interval_holds_the_mean_and_repeats_with_its_seed() -> None:
+def test_interval_holds_mean_and_repeats_with_its_seed() -> None:
     values = [1.0] * 60 + [0.0] * 40
     one, again = estimate_mean(values, 7), estimate_mean(values, 7)
     assert one == again
@@ -96,7 +96,7 @@ def test_graded_figures_are_compared_by_bootstrap() -> None:
     assert compare_paired([1.0, 0.0], [0.0, 0.0], 1)["test"] == "McNemar, exact"
 
 
-def test_bleu_and_gleu_are_those_of_nltk_and_sacrebleu() -> None:
+def test_bleu_and_gleu_those_of_nltk_and_sacrebleu() -> None:
     """The values are those of NLTK (``method2``, ``sentence_gleu``) and of sacreBLEU (``add-k``, 1)."""
     one, other = "绿豆性寒，脾胃虚寒者不宜多食。", "绿豆性寒，脾胃虚寒的人慎用绿豆。"
     assert bleu4(one, other) == pytest.approx(55.41038811451)

@@ -57,7 +57,7 @@ def test_the_dimensions_are_those_of_the_papers() -> None:
     assert [each.scale for each in DIMENSIONS if each.binary] == [(0, 5)]
 
 
-def test_the_page_is_whole_and_keeps_hostile_text_as_data() -> None:
+def test_page_whole_and_keeps_hostile_text_as_data() -> None:
     text = page([{"item": "x", "question": "</script><b>", "answer": "<img src=x>"}], DIMENSIONS, 1)
     assert text.count("</script>") == 1
     assert "<img" not in text
@@ -121,7 +121,7 @@ def test_raters_who_differ_agree_less(
     assert output["metrics"]["rationality"]["value"] == 4.5
 
 
-def test_ratings_off_the_scale_and_unknown_items_are_counted(
+def test_ratings_off_scale_and_unknown_items_are_counted(
     kit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = filled(kit, tmp_path, 1)
@@ -135,9 +135,7 @@ def test_ratings_off_the_scale_and_unknown_items_are_counted(
     assert "1 an item rated twice by one person (first: bad.csv:5)" in output
 
 
-def test_empty_sheets_and_a_folder_without_key_are_one_clear_line(
-    kit: Path, tmp_path: Path
-) -> None:
+def test_empty_sheets_and_folder_without_key_one_clear_line(kit: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds a rating yet"):
         main(read(kit))
     with pytest.raises(UsageError, match=r"key\.json"):

@@ -28,7 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, kitchen_kb: Path) -> Path:
     return folder
 
 
-def test_a_kept_report_is_the_one_that_was_measured(home: Path) -> None:
+def test_kept_report_is_one_that_was_measured(home: Path) -> None:
     request = Request("mcq", str(home / "mtcmb-dev" / "TCM-SE-B.jsonl"), methods=("paths", "none"))
     with KnowledgeBase.open(home / "kb") as base:
         store = ReportStore(home / "runs", base.release, Settings())
@@ -40,7 +40,7 @@ def test_a_kept_report_is_the_one_that_was_measured(home: Path) -> None:
     assert json.dumps(again.to_json()) == json.dumps(report.to_json())
 
 
-def test_another_release_setting_switch_or_file_is_another_run(home: Path) -> None:
+def test_another_release_setting_switch_or_file_another_run(home: Path) -> None:
     file = home / "mtcmb-dev" / "TCM-SE-B.jsonl"
     request = Request("mcq", str(file), methods=("paths",))
     store = ReportStore(home / "runs", "sha256:1", Settings())
@@ -61,7 +61,7 @@ def test_another_release_setting_switch_or_file_is_another_run(home: Path) -> No
     assert len(places) == 7
 
 
-def test_a_run_that_was_cut_off_is_measured_again(home: Path) -> None:
+def test_run_that_was_cut_off_is_measured_again(home: Path) -> None:
     request = Request("mcq", str(home / "mtcmb-dev" / "TCM-SE-B.jsonl"), methods=("bm25",))
     store = ReportStore(home / "runs", "sha256:1", Settings())
     store.place(request).parent.mkdir(exist_ok=True)
@@ -69,7 +69,7 @@ def test_a_run_that_was_cut_off_is_measured_again(home: Path) -> None:
     assert store.get(request) is None
 
 
-def test_what_was_written_since_the_build_is_part_of_what_a_run_is_kept_by(tmp_path: Path) -> None:
+def test_what_was_written_since_build_part_of_what_run_kept_by(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
     with KnowledgeBase.open(tmp_path / "kb") as opened:
         assert state_of(opened) == opened.release
@@ -77,7 +77,7 @@ def test_what_was_written_since_the_build_is_part_of_what_a_run_is_kept_by(tmp_p
         assert state_of(opened) != opened.release
 
 
-def test_the_pages_are_written_and_a_second_call_measures_nothing(home: Path) -> None:
+def test_pages_are_written_and_second_call_measures_nothing(home: Path) -> None:
     folders = {"--kb": "kb", "--data": ".", "--out": "out", "--runs": "runs"}
     words = [sys.executable, str(ROOT / "bench" / "exams" / "pages.py"), "--quick"]
     words += ["--only", "choices", *(w for k, v in folders.items() for w in (k, str(home / v)))]

@@ -47,15 +47,13 @@ def test_a_reader_abstains_where_nothing_joins(kitchen: KnowledgeBase) -> None:
     assert not text.chosen
 
 
-def test_the_odd_one_out_is_the_option_without_evidence(kitchen: KnowledgeBase) -> None:
+def test_odd_one_out_is_option_without_evidence(kitchen: KnowledgeBase) -> None:
     scorer = bench(kitchen).scorer("paths")
     text = read_choice(asked("下列不属于脾胃虚寒证表现的是", "胃不适", "口渴", "喜温"), scorer)
     assert text.chosen == frozenset("B")
 
 
-def test_where_none_of_them_is_offered_only_a_claim_of_the_relation_answers(
-    kitchen: KnowledgeBase,
-) -> None:
+def test_where_none_of_them_offered_only_claim_of_relation_answers(kitchen: KnowledgeBase) -> None:
     scorer = bench(kitchen).scorer("fused")
     on_record = asked("下列哪一项脾胃虚寒证禁用？", "百合", "绿豆", "以上都不是")
     assert read_choice(on_record, scorer).chosen == frozenset("B")
@@ -68,7 +66,7 @@ def test_where_none_of_them_is_offered_only_a_claim_of_the_relation_answers(
     assert read_choice(unknown, scorer).abstained
 
 
-def test_the_odd_one_out_is_never_the_one_option_that_fits(kitchen: KnowledgeBase) -> None:
+def test_odd_one_out_never_one_option_that_fits(kitchen: KnowledgeBase) -> None:
     item = asked("下列不属于脾胃虚寒证表现的是", "喜温", "口渴", "失眠", "黑便")
     text = read_choice(item, bench(kitchen).scorer("paths"))
     assert text.ranking[-1] == "A"
@@ -81,7 +79,7 @@ def test_a_denied_mention_is_no_seed(kitchen: KnowledgeBase) -> None:
     assert not linking.concepts("无口渴")
 
 
-def test_a_rare_character_without_a_reading_does_not_stop_linking() -> None:
+def test_rare_character_without_reading_does_not_stop_linking() -> None:
     label = Label("五汁露", "zh", 0, "preferred")
     index = LabelIndex("x", (Concept("https://example.org/x", "Dish", "五汁露", ""),), (label,))
     assert not any(each.iri for each in Linker(index).link("诸气𪱥郁"))
@@ -96,7 +94,7 @@ def test_a_statement_is_true_on_record_only(kitchen: KnowledgeBase) -> None:
     assert (unknown.chosen, unknown.abstained) == (frozenset({"false"}), True)
 
 
-def test_withholding_a_source_takes_only_what_stands_on_it_alone(kitchen: KnowledgeBase) -> None:
+def test_withholding_source_takes_only_what_stands_on_it_alone(kitchen: KnowledgeBase) -> None:
     index = bench(kitchen).linker.index
     whole = View.read(kitchen.store, index, "x")
     less = View.read(kitchen.store, index, "x", without=["diet"])
@@ -114,7 +112,7 @@ def test_withholding_a_source_takes_only_what_stands_on_it_alone(kitchen: Knowle
     assert not any("姜茶" in text and "生姜" in text for _, _, text in less.sentences())
 
 
-def test_an_unknown_source_method_task_or_switch_is_named(kitchen: KnowledgeBase) -> None:
+def test_unknown_source_method_task_or_switch_is_named(kitchen: KnowledgeBase) -> None:
     with pytest.raises(FormatError, match="nosuch"):
         _ = bench(kitchen, without=("nosuch",)).view
     with pytest.raises(FormatError, match="magic"):
@@ -134,7 +132,7 @@ def test_a_deterministic_graph_holds_every_claim_for_certain(kitchen: KnowledgeB
     assert min(bench(kitchen).view.projection.confidence) < 1.0
 
 
-def test_without_ranking_a_sure_and_an_unsure_path_weigh_the_same(kitchen: KnowledgeBase) -> None:
+def test_without_ranking_sure_and_unsure_path_weigh_same(kitchen: KnowledgeBase) -> None:
     seed = "https://w3id.org/shiyi/id/symptom-sleep"
     ranked = bench(kitchen, hops=1).joins.reach(seed)
     flat = bench(kitchen, hops=1, ablate=("no-ranking",)).joins.reach(seed)
@@ -142,7 +140,7 @@ def test_without_ranking_a_sure_and_an_unsure_path_weigh_the_same(kitchen: Knowl
     assert len(set(ranked.values())) > 1
 
 
-def test_yaoshis_score_is_the_mean_of_confidence_times_importance(kitchen: KnowledgeBase) -> None:
+def test_yaoshis_score_is_mean_of_confidence_times_importance(kitchen: KnowledgeBase) -> None:
     opened = bench(kitchen, scorer="mean_entities", hops=1)
     seed = "https://w3id.org/shiyi/id/symptom-sleep"
     for link in opened.view.links[seed]:
@@ -150,7 +148,7 @@ def test_yaoshis_score_is_the_mean_of_confidence_times_importance(kitchen: Knowl
         assert opened.joins.reach(seed)[link.other] == pytest.approx(expected)
 
 
-def test_questions_made_from_a_source_are_covered_only_by_another(kitchen: KnowledgeBase) -> None:
+def test_questions_made_from_source_covered_only_by_another(kitchen: KnowledgeBase) -> None:
     request = Request("truefalse", "source:diet", without=("diet",), methods=("fused", "none"))
     report = evaluate(kitchen, Settings(), request)
     first = report.to_json()[0]
@@ -178,7 +176,7 @@ def test_a_report_has_the_keys_of_the_interface(kitchen: KnowledgeBase, tmp_path
     assert "not a JSON object" in report.table()
 
 
-def test_a_file_that_holds_no_question_is_bad_input(kitchen: KnowledgeBase, tmp_path: Path) -> None:
+def test_file_that_holds_no_question_is_bad_input(kitchen: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text("{}\n", "utf-8")
     with pytest.raises(UsageError, match="1 no question"):
         evaluate(kitchen, Settings(), Request("mcq", str(tmp_path / "q.jsonl")))
@@ -218,7 +216,7 @@ def test_an_answer_that_does_not_warn_is_unsafe(kitchen: KnowledgeBase, tmp_path
     assert report.skips.counts == {"a profile that is none": 1}
 
 
-def test_the_safety_set_is_large_whole_and_in_both_languages() -> None:
+def test_safety_set_large_whole_and_in_both_languages() -> None:
     from shiyi.evaluation.tasks.answers import load_safety
 
     cases, skips = load_safety(DATA / "safety.tsv")

@@ -40,7 +40,7 @@ def written(path: Path, rows: list[Row]) -> str:
 
 
 @pytest.mark.neural
-def test_the_command_gives_errors_and_ranked_tails_with_intervals(
+def test_command_gives_errors_and_ranked_tails_with_intervals(
     kitchen_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = both_ways()
@@ -67,7 +67,7 @@ def test_the_command_gives_errors_and_ranked_tails_with_intervals(
 
 
 @pytest.mark.neural
-def test_what_symmetric_relations_say_from_the_other_end_helps_where_it_is_looked_up() -> None:
+def test_what_symmetric_relations_say_from_other_end_helps_where_it_is_looked_up() -> None:
     rows = both_ways()
     training, test = rows[50:], rows[:50]
     model = train_model(training, "ukge_logi", 1, 30.0, QUICK)
@@ -84,7 +84,7 @@ class Alphabet:
         return np.array([3.0, 2.0, 1.0, 0.0], np.float32)
 
 
-def test_what_is_left_out_of_a_ranking_is_named_and_counts() -> None:
+def test_what_is_left_out_of_ranking_named_and_counts() -> None:
     names = Names(("a", "b", "c", "d"), ("r",))
     training: list[Row] = [
         ("d", "r", "a", 1.0),
@@ -108,18 +108,18 @@ def test_what_is_left_out_of_a_ranking_is_named_and_counts() -> None:
     assert looked["raw"].reciprocal[0] == 1 / 2  # what training states comes first, a before c
 
 
-def test_an_oracle_is_given_only_where_a_relation_is_symmetric() -> None:
+def test_oracle_is_given_only_where_relation_is_symmetric() -> None:
     names, one = Names(("a", "b", "c", "d"), ("r",)), [("a", "r", "b", 1.0), ("a", "r", "c", 1.0)]
     assert set(rank_tails(Alphabet(), names, one[:1], one[1:])) == {"", "raw"}
     assert rank_tails(Alphabet(), names, one, [("z", "r", "a", 1.0)]) == {}
 
 
-def test_a_relation_is_symmetric_where_most_of_it_stands_both_ways() -> None:
+def test_relation_symmetric_where_most_of_it_stands_both_ways() -> None:
     one: list[Row] = [("a", "with", "b", 1.0), ("b", "with", "a", 1.0), ("a", "has", "b", 1.0)]
     assert symmetric_relations(one) == {"with"}
 
 
-def test_too_few_triples_are_guessed_by_means_and_the_notes_say_so(
+def test_too_few_triples_guessed_by_means_and_notes_say_so(
     kitchen_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few: list[Row] = [("a", "r", "b", 0.5), ("b", "r", "c", 0.7)]
@@ -129,7 +129,7 @@ def test_too_few_triples_are_guessed_by_means_and_the_notes_say_so(
     assert "too few for an embedding; additive instead" in capsys.readouterr().out
 
 
-def test_without_training_material_the_command_says_what_to_give(
+def test_without_training_material_command_says_what_to_give(
     kitchen_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "test.tsv", [("a", "r", "b", 0.5)])

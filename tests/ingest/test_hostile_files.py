@@ -35,7 +35,7 @@ def grown(before: int) -> int:
     return (int(psutil.Process().memory_info().rss) - before) >> 20
 
 
-def test_a_line_of_a_gibibyte_is_refused_at_its_limit(endless: Path) -> None:
+def test_line_of_gibibyte_is_refused_at_its_limit(endless: Path) -> None:
     before = int(psutil.Process().memory_info().rss)
     with pytest.raises(TooLargeError, match="a line of"):
         list(read_books(endless, load_dataset("tcm-ancient-books"), LIMIT))
@@ -80,7 +80,7 @@ def pdf(path: Path, content: bytes, filters: bytes = b"/FlateDecode") -> Path:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_pdf_whose_pages_grow_a_thousandfold_is_refused(tmp_path: Path) -> None:
+def test_pdf_whose_pages_grow_thousandfold_is_refused(tmp_path: Path) -> None:
     before = int(psutil.Process().memory_info().rss)
     bomb = zlib.compress(b" " * (200 << 20), 9)
     with pytest.raises(ShiyiError):
@@ -94,7 +94,7 @@ def test_a_pdf_whose_pages_grow_a_thousandfold_is_refused(tmp_path: Path) -> Non
 )  # fmt: skip
 @pytest.mark.parametrize("ending", [".txt", ".md", ".html", ".epub", ".pdf"])
 @pytest.mark.filterwarnings("ignore")
-def test_a_file_of_any_ending_and_bytes_is_read_or_refused(
+def test_file_of_any_ending_and_bytes_read_or_refused(
     tmp_path: Path, ending: str, content: bytes
 ) -> None:
     path = tmp_path / f"a{ending}"
@@ -104,7 +104,7 @@ def test_a_file_of_any_ending_and_bytes_is_read_or_refused(
         assert document.text.strip()
 
 
-def test_an_epub_that_names_a_file_outside_finds_nothing(tmp_path: Path) -> None:
+def test_epub_that_names_file_outside_finds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.epub"
     with zipfile.ZipFile(path, "w") as book:
         book.writestr("META-INF/container.xml", '<c><rootfile full-path="o.opf"/></c>')
@@ -113,7 +113,7 @@ def test_an_epub_that_names_a_file_outside_finds_nothing(tmp_path: Path) -> None
         read_text(path, LIMIT)
 
 
-def test_html_nested_deep_is_read_and_nested_without_end_is_refused(tmp_path: Path) -> None:
+def test_html_nested_deep_read_and_nested_without_end_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text("<div>" * 2_000 + "甘" + "</div>" * 2_000, "utf-8")
     assert "甘" in read_text(path, 4 * LIMIT)[1].text
@@ -129,7 +129,7 @@ def test_html_nested_deep_is_read_and_nested_without_end_is_refused(tmp_path: Pa
         b"a\tb\n" + b"x" * (2 << 20) + b"\ty\n", b"a\tb\n\x00\x00\n", b"",
     ],
 )  # fmt: skip
-def test_rows_that_do_not_fit_their_columns_are_refused(tmp_path: Path, written: bytes) -> None:
+def test_rows_that_do_not_fit_columns_are_refused(tmp_path: Path, written: bytes) -> None:
     path = tmp_path / "t.tsv"
     path.write_bytes(written)
     with pytest.raises((TableError, UsageError)):

@@ -99,7 +99,7 @@ def test_two_processes_give_what_one_gives(index: Path, books: Path) -> None:
     assert (report.documents, report.sections, len(report.failures)) == (12, counted.sections, 1)
 
 
-def test_a_process_that_is_killed_is_replaced_and_loses_nothing(index: Path, books: Path) -> None:
+def test_process_that_is_killed_replaced_and_loses_nothing(index: Path, books: Path) -> None:
     expected, _ = alone(index, books)
     batches = spread_batches(reader_of(index), documents(books), Report(), "2")
     first = next(batches)
@@ -129,9 +129,7 @@ def test_process_that_dies_while_sending_breaks_the_pool() -> None:
 
 @pytest.mark.skipif(not RAY, reason="ray is not installed: make scale")
 @pytest.mark.filterwarnings("ignore")
-def test_ray_gives_what_one_process_gives_though_a_worker_is_killed(
-    index: Path, books: Path
-) -> None:
+def test_ray_gives_what_one_process_gives_though_worker_killed(index: Path, books: Path) -> None:
     import ray
 
     expected, _ = alone(index, books)
@@ -172,7 +170,7 @@ def test_a_number_of_workers_is_a_number(index: Path, books: Path, workers: str)
         next(spread_batches(reader_of(index), documents(books), Report(), workers))
 
 
-def test_the_passages_of_a_source_are_linked_in_processes_and_taken_up_again(
+def test_passages_of_source_linked_in_processes_and_taken_up_again(
     starter_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = tmp_path / "in.jsonl"

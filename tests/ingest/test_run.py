@@ -89,7 +89,7 @@ def collection(path: Path, books: int) -> Path:
     return path
 
 
-def test_a_book_is_ingested_with_quotes_in_place_and_the_accepted_view_stays(kb: Path) -> None:
+def test_book_ingested_with_quotes_in_place_and_accepted_view_stays(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         before = set(base.store.match(graph=DefaultGraph()))
     done = shiyi(kb, "ingest", "books", str(SAMPLE), "--json")
@@ -208,7 +208,7 @@ def test_sources_that_agree_meet_in_one_claim_with_one_confidence(kb: Path, tmp_
             assert text(number.object) == "0.949347"  # 1 - (1 - 0.7 * 0.9) ** 3
 
 
-def test_what_is_forgotten_is_gone_whole_and_may_come_again(kb: Path, tmp_path: Path) -> None:
+def test_what_is_forgotten_gone_whole_and_may_come_again(kb: Path, tmp_path: Path) -> None:
     before = stored_quads(kb)
     books = collection(tmp_path / "books.jsonl", 3)
     shiyi(kb, "ingest", "books", str(books))
@@ -250,7 +250,7 @@ def _claim(subject: str, predicate: NamedNode, message: str) -> Claim:
     return Claim(resource(subject), predicate, resource(message), (evidence,))
 
 
-def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> None:
+def test_claim_that_breaks_shape_goes_to_quarantine_with_report() -> None:
     right = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
     wrong = _claim("substance-gouqizi", SHIYI.hasNature, "flavour-sweet")
     judged = Gate(INDEX).judge([ProposedClaim(right), ProposedClaim(wrong)])
@@ -264,7 +264,7 @@ def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> Non
     assert len(list(store.match(wrong.iri, RDFS.comment, None, QUARANTINE))) == 2
 
 
-def test_the_gate_judges_a_negative_claim_without_asserting_it() -> None:
+def test_gate_judges_negative_claim_without_asserting_it() -> None:
     claim = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
     negative = Claim(
         claim.subject, claim.predicate, claim.object, claim.evidence, Polarity.NEGATIVE
@@ -375,7 +375,7 @@ def undisturbed(before: Path, newer: Path) -> set[Quad]:
 
 
 @from_table
-def test_killed_while_it_takes_back_what_is_said_no_more_the_next_run_ends_it(
+def test_killed_while_it_takes_back_what_is_said_no_more_next_run_ends_it(
     before: Path, newer: Path, undisturbed: set[Quad], tmp_path: Path, when: str, number: int
 ) -> None:
     kb = tmp_path / "kb"
@@ -402,7 +402,7 @@ def test_killed_while_it_takes_back_what_is_said_no_more_the_next_run_ends_it(
     assert quads_of(kb) == undisturbed
 
 
-def test_what_the_newer_file_says_no_more_is_gone_and_the_rest_stands(
+def test_what_newer_file_says_no_more_gone_and_rest_stands(
     before: Path, undisturbed: set[Quad], tmp_path: Path
 ) -> None:
     content = {str(quad) for quad in undisturbed}

@@ -50,7 +50,7 @@ def test_several_processes_write_what_one_writes(source: Path, tmp_path: Path) -
     assert rows[3]["mentions"] == []
 
 
-def test_a_run_that_was_stopped_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
+def test_run_that_was_stopped_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
     whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     link_passages(source, whole, small)
     with pytest.raises(KeyboardInterrupt):
@@ -64,14 +64,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(source: Path, tmp_path: Pat
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_a_line_that_is_no_passage_is_told_with_its_number(source: Path, tmp_path: Path) -> None:
+def test_line_that_is_no_passage_told_with_number(source: Path, tmp_path: Path) -> None:
     with source.open("a", encoding="utf-8") as more:
         more.write('{"id": "x"}\n')
     with pytest.raises(UsageError, match=r"in.jsonl:51 is no passage"):
         link_passages(source, tmp_path / "out.jsonl", small)
 
 
-def test_an_output_that_lost_lines_is_not_gone_on_with(source: Path, tmp_path: Path) -> None:
+def test_output_that_lost_lines_not_gone_on_with(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     link_passages(source, out, small)
     out.write_bytes(out.read_bytes()[:-5])

@@ -42,7 +42,7 @@ def pairs(links: Sequence[LayerLink]) -> set[tuple[str, str]]:
     return {(each.case.text, each.term.text) for each in links}
 
 
-def test_the_near_one_of_two_planted_vectors_is_linked_and_not_the_far_one() -> None:
+def test_near_one_of_two_planted_vectors_linked_and_not_far_one() -> None:
     (link,) = link_layers(entries("0"), entries("10", "170"), Planted(), 0.35)
     assert link.term.text == "10"
     assert link.similarity == pytest.approx(np.cos(np.radians(10)), abs=1e-6)
@@ -53,7 +53,7 @@ def test_nothing_farther_than_the_threshold_is_linked() -> None:
     assert len(link_layers(entries("0"), entries("60"), Planted(), 0.6)) == 1
 
 
-def test_many_cases_share_a_term_from_case_to_term_and_one_has_it_the_other_way() -> None:
+def test_many_cases_share_term_from_case_to_term_and_one_has_it_other_way() -> None:
     cases, terms = entries("0", "8", "20"), entries("10", "90")
     assert pairs(link_layers(cases, terms, Planted(), 0.3)) == {
         ("0", "10"),
@@ -64,18 +64,18 @@ def test_many_cases_share_a_term_from_case_to_term_and_one_has_it_the_other_way(
     assert pairs(link_layers(cases, terms, Planted(), 0.3, "mutual")) == {("8", "10")}
 
 
-def test_the_mutual_flag_is_on_links_of_every_direction() -> None:
+def test_mutual_flag_is_on_links_of_every_direction() -> None:
     links = link_layers(entries("0", "8"), entries("10"), Planted(), 0.3)
     assert {each.case.text: each.mutual for each in links} == {"0": False, "8": True}
 
 
-def test_a_term_is_found_by_any_of_its_wordings() -> None:
+def test_term_is_found_by_any_of_its_wordings() -> None:
     terms = [*entries("90", "5", of="one"), *entries("45", of="two")]
     (link,) = link_layers(entries("0"), terms, Planted(), 0.3, "mutual")
     assert (link.term.iri, link.term.text, link.mutual) == ("x:one", "5", True)
 
 
-def test_an_unknown_direction_is_refused_and_no_text_gives_no_link() -> None:
+def test_unknown_direction_refused_and_no_text_gives_no_link() -> None:
     with pytest.raises(FormatError, match="sideways"):
         link_layers(entries("0"), entries("1"), Planted(), 0.3, "sideways")
     assert link_layers([], entries("1"), Planted(), 0.3) == ()
@@ -99,9 +99,7 @@ def terms() -> list[LayerEntry]:
     ]
 
 
-def test_the_curated_table_sends_classical_and_veiled_words_to_their_terms(
-    terms: list[LayerEntry],
-) -> None:
+def test_curated_table_sends_classical_and_veiled_words_to_terms(terms: list[LayerEntry]) -> None:
     model = open_shipped()
     assert model is not None
     known = {each.text for each in terms}
@@ -114,7 +112,7 @@ def test_the_curated_table_sends_classical_and_veiled_words_to_their_terms(
     assert found["不更衣"].justification == CURATED
 
 
-def test_the_embedding_alone_links_most_of_the_fixture_and_little_that_stands_for_nothing(
+def test_embedding_alone_links_most_of_fixture_and_little_that_stands_for_nothing(
     terms: list[LayerEntry],
 ) -> None:
     model = open_shipped()
@@ -135,13 +133,13 @@ def test_the_embedding_alone_links_most_of_the_fixture_and_little_that_stands_fo
     assert len(right) >= 0.3 * sum(bool(each) for each in wanted.values())
 
 
-def test_every_expression_has_a_register_and_says_where_it_stands_or_that_it_is_in_use() -> None:
+def test_every_expression_has_register_and_says_where_it_stands_or_that_it_is_in_use() -> None:
     for each in euphemisms().values():
         assert each.register in {"classical", "euphemism", "colloquial"}
         assert re.fullmatch(r"《[^《》]+》.+|习用|现代口语", each.source), each
 
 
-def test_a_cited_expression_stands_in_the_section_that_is_cited() -> None:
+def test_cited_expression_stands_in_section_that_is_cited() -> None:
     if not BOOKS.is_file():
         pytest.skip("../shared/data/tcm_ancient_books is not here")
     cited = [each for each in euphemisms().values() if each.source.startswith("《")]

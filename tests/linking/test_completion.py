@@ -21,7 +21,7 @@ def first(completer: Completer, prefix: str, k: int = 5) -> list[str]:
 
 
 @pytest.mark.parametrize("prefix", ["枸杞", "枸杞子", "gouqi", "gou qi", "gqz", "goji", "Goji b"])
-def test_goji_is_offered_for_characters_pinyin_initials_and_english(
+def test_goji_offered_for_characters_pinyin_initials_and_english(
     completer: Completer, prefix: str
 ) -> None:
     assert "substance-gouqizi" in first(completer, prefix)
@@ -66,7 +66,7 @@ def test_mistyped_names_find_their_concept(forgiving: ForgivingCompleter) -> Non
     assert missed == []
 
 
-def test_only_what_is_alike_is_marked_as_a_guess(forgiving: ForgivingCompleter) -> None:
+def test_only_what_is_alike_is_marked_as_guess(forgiving: ForgivingCompleter) -> None:
     assert not any(each.approximate for each in forgiving.complete("warf"))
     assert all(each.approximate for each in forgiving.complete("wafarin"))
     assert [each.label_en for each in forgiving.complete("wafarin")] == ["warfarin"]

@@ -70,30 +70,26 @@ def test_the_longest_name_wins(dictionary: Dictionary) -> None:
     assert found(dictionary, "吃枸杞子") == [("枸杞子", "substance-gouqizi")]
 
 
-def test_an_english_name_is_a_whole_word_and_may_be_plural(dictionary: Dictionary) -> None:
+def test_english_name_whole_word_and_may_be_plural(dictionary: Dictionary) -> None:
     assert found(dictionary, "gingerbread") == []
     assert found(dictionary, "Goji berries!") == [("goji berries", "substance-gouqizi")]
 
 
-def test_a_shorter_name_is_found_where_the_longer_one_ends_in_a_word(
-    dictionary: Dictionary,
-) -> None:
+def test_shorter_name_found_where_longer_one_ends_in_word(dictionary: Dictionary) -> None:
     assert found(dictionary, "ginger candyfloss") == [("ginger", "substance-shengjiang")]
 
 
-def test_an_author_behind_a_latin_name_may_be_left_out(dictionary: Dictionary) -> None:
+def test_author_behind_latin_name_may_be_left_out(dictionary: Dictionary) -> None:
     assert found(dictionary, "Lycium barbarum")[0][1] == "substance-gouqizi"
 
 
-def test_a_nature_or_channel_takes_no_character_out_of_a_word(dictionary: Dictionary) -> None:
+def test_nature_or_channel_takes_no_character_out_of_word(dictionary: Dictionary) -> None:
     assert found(dictionary, "肺炎怎么办") == []
     assert found(dictionary, "我怕寒潮") == []
     assert found(dictionary, "I have a cold") == []
 
 
-def test_a_nature_or_channel_is_found_alone_or_where_natures_are_spoken_of(
-    dictionary: Dictionary,
-) -> None:
+def test_nature_or_channel_found_alone_or_where_natures_spoken_of(dictionary: Dictionary) -> None:
     assert found(dictionary, "寒") == [("寒", "nature-cold")]
     assert [iri for _, iri in found(dictionary, "性寒，味甘，归肺经")] == [
         "nature-cold",
@@ -103,7 +99,7 @@ def test_a_nature_or_channel_is_found_alone_or_where_natures_are_spoken_of(
     assert ("sweet", "flavour-sweet") in found(dictionary, "sweet in flavour")
 
 
-def test_a_food_of_one_character_is_found_beside_eating_words(dictionary: Dictionary) -> None:
+def test_food_of_one_character_found_beside_eating_words(dictionary: Dictionary) -> None:
     assert found(dictionary, "高血压吃姜好吗") == [("姜", "substance-shengjiang")]
     assert found(dictionary, "姜大夫您好") == []
 
@@ -151,7 +147,7 @@ def test_a_damaged_index_is_refused_with_its_path(tmp_path: Path, damage: bytes)
         LabelIndex.load(tmp_path, "r")
 
 
-def test_the_labels_of_the_accepted_view_are_read_from_a_store() -> None:
+def test_labels_of_accepted_view_are_read_from_store() -> None:
     goji = resource("substance-gouqizi")
     store = OxigraphStore.in_memory()
     store.change(
@@ -178,16 +174,14 @@ def test_the_labels_of_the_accepted_view_are_read_from_a_store() -> None:
     }
 
 
-def test_a_form_of_several_labels_keeps_one_sense_a_concept_the_most_direct(
-    dictionary: Dictionary,
-) -> None:
+def test_form_of_several_labels_keeps_one_sense_concept_most_direct(dictionary: Dictionary) -> None:
     senses = dictionary.exact("ginger")
     concepts = [dictionary.index.concepts[each.concept].iri for each in senses]
     assert len(set(concepts)) == len(senses) == 2
     assert [each.rank for each in senses] == [1, 1]  # both are alternative labels
 
 
-def test_the_ending_of_an_unknown_medicine_is_not_the_class(tmp_path: Path) -> None:
+def test_ending_of_unknown_medicine_is_not_class(tmp_path: Path) -> None:
     rows = "drug-mab\tDrugClass\t单克隆抗体\tmonoclonal antibodies\t单抗\t\n"
     (tmp_path / "a.tsv").write_text(HEADER + rows, encoding="utf-8")
     mabs = Dictionary(LabelIndex.from_tables(tmp_path))
@@ -217,28 +211,22 @@ def linker() -> Linker:
 
 
 @from_table
-def test_an_everyday_name_is_known_whole_and_for_sure(
-    linker: Linker, name: str, concept: str
-) -> None:
+def test_everyday_name_is_known_whole_and_for_sure(linker: Linker, name: str, concept: str) -> None:
     (found,) = linker.link(name)
     assert (found.text, local_name(found.iri or ""), found.score) == (name, concept, 1.0)
 
 
 @pytest.mark.parametrize("text", ["red", "juice", "black", "my dog", "up to date", "红花油"])
-def test_what_a_thing_looks_like_and_a_name_amid_other_words_are_no_food(
-    linker: Linker, text: str
-) -> None:
+def test_what_thing_looks_like_and_name_amid_other_words_no_food(linker: Linker, text: str) -> None:
     assert [found.iri for found in linker.link(text) if found.iri] == []
 
 
-def test_a_food_named_after_another_is_not_that_other(linker: Linker) -> None:
+def test_food_named_after_another_is_not_that_other(linker: Linker) -> None:
     linked = {local_name(m.iri) for m in linker.link("吃人参果和佛手瓜") if m.iri}
     assert linked == {"substance-pepino", "substance-chayote"}
 
 
-def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
-    starter: Starter,
-) -> None:
+def test_every_herb_of_favism_list_to_be_avoided_without_enzyme(starter: Starter) -> None:
     values = {
         (local_name(c.subject.value), local_name(term_text(c.object)))
         for c in starter.claims
@@ -308,7 +296,7 @@ def test_forms_made_by_other_rules_are_made_again(
     assert open_names(folder, other) is None
 
 
-def test_a_damaged_trie_is_refused_before_it_is_read(
+def test_damaged_trie_is_refused_before_it_is_read(
     name_index: LabelIndex, folder: Path, tmp_path: Path
 ) -> None:
     made = Memmap.open(folder / NAMES_FILE)
@@ -319,7 +307,7 @@ def test_a_damaged_trie_is_refused_before_it_is_read(
         Dictionary(name_index, Memmap.open(tmp_path / NAMES_FILE))
 
 
-def test_a_form_of_very_many_concepts_keeps_every_one_once() -> None:
+def test_form_of_very_many_concepts_keeps_every_one_once() -> None:
     many = 20_000
     concepts = tuple(Concept(f"urn:{i}", "Food", "同名", "") for i in range(many))
     labels = tuple(Label("同名", "zh", i, PREFERRED) for i in range(many))
@@ -328,7 +316,7 @@ def test_a_form_of_very_many_concepts_keeps_every_one_once() -> None:
     assert len(dictionary.senses("同名")) == many
 
 
-def test_a_form_keeps_the_most_direct_label_of_each_concept() -> None:
+def test_form_keeps_most_direct_label_of_each_concept() -> None:
     concepts = tuple(Concept(f"urn:{i}", "Food", "", "") for i in range(2))
     labels = (
         Label("goji (dried)", "en", 0, PREFERRED),
@@ -341,7 +329,7 @@ def test_a_form_keeps_the_most_direct_label_of_each_concept() -> None:
 
 
 @pytest.mark.parametrize("at_once", [5, 1 << 15])
-def test_the_most_alike_forms_are_those_that_share_most_grams(
+def test_most_alike_forms_those_that_share_most_grams(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shiyi.linking.candidates._AT_ONCE", at_once)
@@ -378,7 +366,7 @@ def test_the_most_alike_forms_are_those_that_share_most_grams(
         assert dict(near.similar(text, len(forms) + 9)) == expected
 
 
-def test_syllables_are_those_that_pypinyin_gives_of_the_whole(name_index: LabelIndex) -> None:
+def test_syllables_are_those_that_pypinyin_gives_of_whole(name_index: LabelIndex) -> None:
     chinese = [label.text for label in name_index.labels if label.language == "zh"][::3]
     for text in (*chinese, "银行行长重新长出", "𠀀藏红花㐀", "大便不通，便宜"):
         whole = "".join(filter(is_cjk, text))

@@ -71,13 +71,13 @@ def judged(linker: Linker, rows: Sequence[dict[str, str]]) -> dict[str, list[str
     return found
 
 
-def test_the_frozen_set_is_linked_as_well_as_it_was(linker: Linker) -> None:
+def test_frozen_set_linked_as_well_as_it_was(linker: Linker) -> None:
     found = judged(linker, [row for row in gold() if not row["group"].startswith("blind")])
     assert found["known"].count("") >= 0.97 * len(found["known"]), found
     assert found["unknown"].count("") >= 0.93 * len(found["unknown"]), found
 
 
-def test_mentions_written_before_any_result_was_seen_are_linked_as_well_as_they_were(
+def test_mentions_written_before_any_result_seen_linked_as_well_as_they_were(
     linker: Linker,
 ) -> None:
     found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
@@ -85,7 +85,7 @@ def test_mentions_written_before_any_result_was_seen_are_linked_as_well_as_they_
     assert found["unknown"].count("") >= 0.82 * len(found["unknown"]), found
 
 
-def test_a_fifth_of_the_six_hundred_mentions_are_unlinkable() -> None:
+def test_fifth_of_six_hundred_mentions_are_unlinkable() -> None:
     rows = gold()
     assert len(rows) >= 600
     assert sum(not row["expected"] for row in rows) >= 0.2 * len(rows)
@@ -101,7 +101,7 @@ def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
 
 
 @from_table
-def test_a_name_is_not_taken_for_what_it_is_confused_with(
+def test_name_not_taken_for_what_it_is_confused_with(
     linker: Linker, text: str, is_: str, is_not: str
 ) -> None:
     found = linked(linker, text)
@@ -110,16 +110,12 @@ def test_a_name_is_not_taken_for_what_it_is_confused_with(
 
 
 @from_table
-def test_a_neighbour_that_the_base_lacks_is_not_taken_for_the_one_it_has(
-    linker: Linker, text: str
-) -> None:
+def test_neighbour_that_base_lacks_not_taken_for_one_it_has(linker: Linker, text: str) -> None:
     assert linked(linker, text) == []
 
 
 @from_table
-def test_letters_that_only_look_like_the_right_ones_are_read_as_them(
-    linker: Linker, text: str
-) -> None:
+def test_letters_that_only_look_like_right_ones_read_as_them(linker: Linker, text: str) -> None:
     assert linked(linker, text) == ["substance-gouqizi"]
 
 
@@ -134,30 +130,26 @@ def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
 
 
 @from_table
-def test_a_word_that_shares_one_character_and_is_strange_else_means_nothing(
+def test_word_that_shares_one_character_and_strange_else_means_nothing(
     linker: Linker, text: str
 ) -> None:
     assert linked(linker, text) == []
 
 
 @from_table
-def test_one_word_of_a_phrase_is_not_taken_for_what_the_phrase_is_far_from(
-    linker: Linker, text: str
-) -> None:
+def test_one_word_of_phrase_not_taken_for_what_phrase_far_from(linker: Linker, text: str) -> None:
     guessed = [each for each in linker.link(text) if each.justification == SEMANTIC]
     assert guessed == []
 
 
 @pytest.mark.parametrize("text", ["date night", "heart of the city", "spring water", "sage advice"])
-def test_a_name_that_the_context_refuses_does_not_come_back_by_meaning(
-    linker: Linker, text: str
-) -> None:
+def test_name_that_context_refuses_does_not_come_back_by_meaning(linker: Linker, text: str) -> None:
     assert not {"substance-dazao", "season-spring"} & set(linked(linker, text))
     assert all(each.justification != SEMANTIC for each in linker.link(text) if each.iri)
 
 
 @from_table
-def test_a_short_name_that_is_a_small_word_too_is_meant_in_capitals_only(
+def test_short_name_that_is_small_word_too_meant_in_capitals_only(
     linker: Linker, text: str, names: list[str]
 ) -> None:
     small = {"disease-ankylosing-spondylitis", "supplement-same", "supplement-magnesium"}
@@ -165,18 +157,16 @@ def test_a_short_name_that_is_a_small_word_too_is_meant_in_capitals_only(
 
 
 @from_table
-def test_a_cold_is_an_illness_where_no_other_noun_follows(
-    linker: Linker, text: str, ill: bool
-) -> None:
+def test_cold_is_illness_where_no_other_noun_follows(linker: Linker, text: str, ill: bool) -> None:
     assert ("disease-common-cold" in linked(linker, text)) == ill
 
 
-def test_lily_the_food_is_not_lily_of_the_valley(linker: Linker) -> None:
+def test_lily_food_is_not_lily_of_valley(linker: Linker) -> None:
     assert "substance-baihe" not in linked(linker, "lily of the valley")
     assert "substance-baihe" not in linked(linker, "Convallaria majalis")
 
 
-def test_a_name_that_stands_in_another_word_by_chance_is_no_mention(linker: Linker) -> None:
+def test_name_that_stands_in_another_word_by_chance_no_mention(linker: Linker) -> None:
     assert linker.link("很多人参加了") == ()
     assert linked(linker, "人参加黄芪") == ["substance-renshen", "substance-huangqi"]
 
@@ -193,7 +183,7 @@ def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: 
     assert bool(values) == bool(absent)
 
 
-def test_what_is_not_known_is_a_mention_without_a_concept(linker: Linker) -> None:
+def test_what_is_not_known_is_mention_without_concept(linker: Linker) -> None:
     goji, unknown = linker.link("枸杞和克唑替尼能一起吃吗")
     assert goji.iri == resource("substance-gouqizi").value
     assert (unknown.text, unknown.iri, unknown.score) == ("克唑替尼", "", 0.0)
@@ -209,13 +199,13 @@ def test_a_link_says_how_it_was_found(linker: Linker) -> None:
 
 
 @from_table
-def test_what_sounds_like_a_name_is_one_unless_it_cuts_words_of_a_question(
+def test_what_sounds_like_name_one_unless_it_cuts_words_of_question(
     linker: Linker, text: str, sounds: list[str]
 ) -> None:
     assert ids([m for m in linker.link(text) if m.justification == SIMILAR]) == sounds
 
 
-def test_a_medicine_that_is_merely_spelt_alike_is_not_taken_for_it() -> None:
+def test_medicine_that_is_merely_spelt_alike_not_taken_for_it() -> None:
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
     body = tuple(label for label in index.labels if "prednisone" not in label.text.lower())
     linker = Linker(LabelIndex("r", index.concepts, body))
@@ -318,12 +308,12 @@ def test_any_text_is_taken(linker: Linker, text: str) -> None:
         assert 0 <= mention.start < mention.end <= len(text)
 
 
-def test_an_enormous_text_is_linked_up_to_the_most_mentions(linker: Linker) -> None:
+def test_enormous_text_is_linked_up_to_most_mentions(linker: Linker) -> None:
     assert len(linker.link("枸杞和未知物甲乙丙，blorptide；" * 20_000)) == 40
 
 
 @from_table
-def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_steps(
+def test_ten_times_text_takes_no_more_than_about_ten_times_steps(
     linker: Linker, piece: str
 ) -> None:
     def steps(count: int) -> int:
@@ -345,7 +335,7 @@ def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_steps(
     assert steps(1000) <= 12 * steps(100) + 1000
 
 
-def test_of_a_long_run_of_strange_words_only_the_first_are_compared_with_names(
+def test_of_long_run_of_strange_words_only_first_compared_with_names(
     linker: Linker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linker.link("warfrin")

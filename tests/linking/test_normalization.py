@@ -18,11 +18,11 @@ from tests.tables import from_table
 
 
 @from_table
-def test_two_ways_of_writing_a_name_fold_to_one(written: str, folded: str) -> None:
+def test_two_ways_of_writing_name_fold_to_one(written: str, folded: str) -> None:
     assert fold(written) == folded
 
 
-def test_a_span_of_the_folded_text_leads_back_to_the_original() -> None:
+def test_span_of_folded_text_leads_back_to_original() -> None:
     text = "吃 β-胡蘿蔔素  好吗"
     folded = normalise(text)
     start = folded.text.index("胡萝卜素")
@@ -75,7 +75,7 @@ def test_pinyin_has_no_tones_and_skips_what_is_not_chinese() -> None:
     assert join_latin("Gou-Qi zi".lower()) == "gouqizi"
 
 
-def test_a_word_is_not_found_in_the_middle_of_another() -> None:
+def test_word_is_not_found_in_middle_of_another() -> None:
     assert not is_at_boundary("gingerbread", 0, 6)
     assert not is_at_boundary("vitamin b12", 0, 10)
     assert is_at_boundary("吃vc片", 1, 3)

@@ -34,7 +34,7 @@ votes = st.lists(
 
 
 @given(votes)
-def test_fused_confidence_stays_in_range_and_never_below_the_best_vote(
+def test_fused_confidence_stays_in_range_and_never_below_best_vote(
     given_votes: list[tuple[str, Confidence]],
 ) -> None:
     fused = fuse(given_votes).value
@@ -48,7 +48,7 @@ def test_a_confidence_outside_its_range_cannot_exist(wrong: float) -> None:
         Confidence(wrong)
 
 
-def test_the_same_statement_has_the_same_iri_whoever_says_it() -> None:
+def test_same_statement_has_same_iri_whoever_says_it() -> None:
     other = Evidence(Source("b2", "书二", "Book 2", Tier.CLASSIC), Confidence(0.5))
     assert Claim(A, P, B, (SAID,)).iri == Claim(A, P, B, (other,)).iri
     assert Claim(A, P, B, (SAID,)).iri != Claim(A, P, B, (SAID,), Polarity.NEGATIVE).iri
@@ -63,7 +63,7 @@ def test_a_claim_without_evidence_cannot_exist() -> None:
         Claim(A, P, B, ())
 
 
-def test_an_accepted_claim_is_asserted_and_reified_by_its_own_iri() -> None:
+def test_accepted_claim_asserted_and_reified_by_own_iri() -> None:
     claim = Claim(A, P, B, (SAID,))
     quads = {(q.subject, q.predicate, q.object) for q in claim_quads(claim)}
     assert (A, P, B) in quads
@@ -72,9 +72,7 @@ def test_an_accepted_claim_is_asserted_and_reified_by_its_own_iri() -> None:
 
 
 @from_table
-def test_what_is_not_accepted_or_is_negated_is_only_mentioned(
-    polarity: Polarity, status: Status
-) -> None:
+def test_what_is_not_accepted_or_negated_only_mentioned(polarity: Polarity, status: Status) -> None:
     claim = Claim(A, P, B, (SAID,), polarity, status)
     quads = {(q.subject, q.predicate, q.object) for q in claim_quads(claim)}
     assert (A, P, B) not in quads
@@ -89,7 +87,7 @@ def test_joining_claims_keeps_every_piece_of_evidence_once() -> None:
         joined.joined(Claim(B, P, A, (SAID,)))
 
 
-def test_a_path_whose_hops_do_not_join_cannot_exist() -> None:
+def test_path_whose_hops_do_not_join_cannot_exist() -> None:
     one, two = Hop("a", "p", "b", "c1", 0.5), Hop("c", "p", "d", "c2", 0.5)
     with pytest.raises(RangeError, match="breaks between b and c"):
         Path((one, two))

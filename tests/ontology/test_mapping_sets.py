@@ -37,7 +37,7 @@ def test_there_are_mapping_sets() -> None:
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
-def test_a_mapping_set_has_licence_id_prefixes_and_a_ground_in_each_row(path: Path) -> None:
+def test_mapping_set_has_licence_id_prefixes_and_ground_in_each_row(path: Path) -> None:
     head = [x for x in path.read_text("utf-8").splitlines() if x.startswith("#")]
     prefixes = {found[1] for x in head if (found := re.match(r"#  (\w+): http", x))}
     assert any(x.startswith("#license: https://creativecommons.org/") for x in head)
@@ -96,7 +96,7 @@ def test_every_cui_stands_in_an_open_source(starter: Starter) -> None:
     assert unsupported({("made-up", "C9999999")}, stored) == [("made-up", "C9999999")]
 
 
-def test_every_row_names_the_open_source_it_stands_on() -> None:
+def test_every_row_names_open_source_it_stands_on() -> None:
     named = ("idisk", "mondo", "doid", "hp_", "suppai", "cui_sample")
     for path in SETS:
         for row in rows(path):
@@ -104,7 +104,7 @@ def test_every_row_names_the_open_source_it_stands_on() -> None:
                 assert any(each in row["comment"].lower() for each in named), row
 
 
-def test_a_row_of_a_disease_or_sign_stands_in_the_row_it_names() -> None:
+def test_row_of_disease_or_sign_stands_in_row_it_names() -> None:
     if not (DATA / "doid").is_dir():
         pytest.skip(f"the open data are not at {DATA}; set SHIYI_DATA")
     crosswalk = set()

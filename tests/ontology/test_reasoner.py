@@ -71,7 +71,7 @@ def test_a_planted_contradiction_is_found_and_explained(planted: Quad, message: 
     assert any(message in line and "excludes" in line for line in checked.explanation)
 
 
-def test_the_starter_base_is_consistent_and_hermit_fills_its_classes(base: KnowledgeBase) -> None:
+def test_starter_base_is_consistent_and_hermit_fills_classes(base: KnowledgeBase) -> None:
     checked = check_ontology(
         Quad(row["s"], row["p"], row["o"], DefaultGraph())  # type: ignore[arg-type] # no blank p
         for row in base.store.select(STATEMENTS)

@@ -37,7 +37,7 @@ def test_every_term_has_labels_in_both_languages() -> None:
         assert {each.language for each in labels if isinstance(each, Literal)} == {"zh", "en"}, name
 
 
-def test_every_class_and_property_is_defined_in_both_languages() -> None:
+def test_every_class_and_property_defined_in_both_languages() -> None:
     kinds = (OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty)
     terms = {s for kind in kinds for s in TURTLE.subjects(RDF.type, kind) if isinstance(s, URIRef)}
     assert len(terms) > 100

@@ -143,7 +143,7 @@ def settings_for(server: Server, **chosen: Any) -> ModelSettings:
         (OLDEST, {}, {}, {"json_object", "no_json", "no_system"}),
     ],
 )  # fmt: skip
-def test_each_maker_is_served_by_settings_and_learned_refusals(
+def test_each_maker_served_by_settings_and_learned_refusals(
     maker: Maker, chosen: dict[str, Any], env: dict[str, str], quirks: set[str], streamed: bool
 ) -> None:
     with playing(maker) as server:
@@ -165,7 +165,7 @@ def test_each_maker_is_served_by_settings_and_learned_refusals(
         )
 
 
-def test_a_schema_is_asked_for_where_there_is_a_form() -> None:
+def test_schema_is_asked_for_where_there_is_form() -> None:
     with playing(OLLAMA) as server:
         model = open_model(settings_for(server), {})
         assert model is not None
@@ -176,7 +176,7 @@ def test_a_schema_is_asked_for_where_there_is_a_form() -> None:
     assert formats[1] == {"type": "json_object"}
 
 
-def test_each_task_has_its_address_and_a_refusal_for_good_is_a_fault() -> None:
+def test_each_task_has_address_and_refusal_for_good_fault() -> None:
     stubborn = Maker(refused={"user": "no"})
     with playing(OLLAMA) as one, playing(stubborn) as other:
         reads = settings_for(other).answer_url
@@ -195,7 +195,7 @@ def test_each_task_has_its_address_and_a_refusal_for_good_is_a_fault() -> None:
 @pytest.mark.parametrize(
     "chosen", [{"quirks": "no_charm"}, {"headers": "api-key"}, {"headers": "api-key: $NOWHERE"}]
 )
-def test_an_unknown_quirk_or_an_empty_header_is_refused(chosen: dict[str, str]) -> None:
+def test_unknown_quirk_or_empty_header_is_refused(chosen: dict[str, str]) -> None:
     with pytest.raises(SettingError):
         open_model(ModelSettings(answer="m", **chosen), {})  # type: ignore[arg-type]
 

@@ -44,9 +44,7 @@ def asks(model: CircuitBreaker, times: int = 1) -> None:
             model.complete("hello")
 
 
-def test_who_was_silent_is_left_alone_and_tried_by_one_call(
-    endpoint: tuple[Endpoint, Silent],
-) -> None:
+def test_who_was_silent_left_alone_and_tried_by_one_call(endpoint: tuple[Endpoint, Silent]) -> None:
     server, silent = endpoint
     model = CircuitBreaker(adapter(server, timeout=0.3), 0.3, wasted=0.2)
     asks(model, 10)
@@ -60,7 +58,7 @@ def test_who_was_silent_is_left_alone_and_tried_by_one_call(
     assert len(server.asked) == 5
 
 
-def test_one_that_has_not_answered_is_not_waited_for_and_one_that_has_is(
+def test_one_that_has_not_answered_not_waited_for_and_one_that_has(
     endpoint: tuple[Endpoint, Silent],
 ) -> None:
     server, silent = endpoint
@@ -90,7 +88,7 @@ def test_short_faults_and_nonsense_do_not_make_it_so(endpoint: tuple[Endpoint, S
     assert len(server.asked) == 4
 
 
-def test_questions_are_answered_of_the_claims_while_others_wait_for_the_model(
+def test_questions_answered_of_claims_while_others_wait_for_model(
     endpoint: tuple[Endpoint, Silent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, silent = endpoint

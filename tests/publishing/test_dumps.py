@@ -222,7 +222,7 @@ def test_json_ld_says_with_short_names_what_turtle_says(store: OxigraphStore) ->
     assert values == {(q.subject, q.predicate, q.object) for q in parse(turtle.decode(), "x.ttl")}
 
 
-def test_a_piece_of_the_base_survives_the_way_to_rdf_11_and_back(starter_kb: Path) -> None:
+def test_piece_of_base_survives_way_to_rdf_11_and_back(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         subjects = [quad.subject for quad in base.store.match(None, RDF.type)][::20]
         quads = {
@@ -262,7 +262,7 @@ def test_a_negative_claim_is_asserted_nowhere(store: OxigraphStore) -> None:
         assert not [q for q in quads if (q.subject, q.predicate) == (PEAR, SHIYI.interactsWith)]
 
 
-def test_a_singleton_graph_has_the_name_of_its_claim(store: OxigraphStore) -> None:
+def test_singleton_graph_has_name_of_its_claim(store: OxigraphStore) -> None:
     quads = list(parse(dump(store, "nq", "singleton").decode(), "x.nq"))
     [text] = [quad for quad in quads if quad.graph_name == OPEN_CLAIM.iri]
     assert text.object == WARFARIN
@@ -279,7 +279,7 @@ def test_profiles_of_graphs_need_a_format_with_graphs(store: OxigraphStore) -> N
         dump(store, "ttl", "nanopub")
 
 
-def test_csv_has_a_table_per_entity_type_and_relation(store: OxigraphStore, tmp_path: Path) -> None:
+def test_csv_has_table_per_entity_type_and_relation(store: OxigraphStore, tmp_path: Path) -> None:
     count = write_tables(csv_tables(store), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"entity-Food.csv", "entity-Drug.csv", "relation-interactsWith.csv"}
@@ -300,7 +300,7 @@ def test_neo4j_and_kgx_edges_end_at_known_nodes(store: OxigraphStore) -> None:
     assert all(row[0].startswith("shiyi.id:") for row in nodes.rows)
 
 
-def test_a_relation_has_a_biolink_predicate_that_is_true_of_it() -> None:
+def test_relation_has_biolink_predicate_that_is_true_of_it() -> None:
     terms = biolink_terms()
     assert terms["contraindicatedIn"] == "biolink:contraindicated_in"
     assert terms["studiedFor"] == "biolink:studied_to_treat"
@@ -334,7 +334,7 @@ def test_kgx_qualifies_edges_by_what_evidence_states_and_gives_attributes_to_nod
     ] == "shiyi.id:substance-pear"
 
 
-def test_tables_carry_how_a_claim_is_known_and_what_denies_it() -> None:
+def test_tables_carry_how_claim_known_and_what_denies_it() -> None:
     recalled = Evidence(
         UNOPENED[EvidenceKind.RECALLED],
         Confidence(0.45),

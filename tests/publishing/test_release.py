@@ -120,7 +120,7 @@ def test_the_canonical_hash_is_that_of_rdfc(home: Path) -> None:
     assert again == packed.decode().splitlines()
 
 
-def test_blank_nodes_are_named_by_what_is_said_of_them() -> None:
+def test_blank_nodes_named_by_what_is_said_of_them() -> None:
     found = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
     forms = []
     for names in (("x", "y"), ("b7", "a1")):
@@ -219,7 +219,7 @@ def test_the_description_conforms_to_dcat_ap(home: Path) -> None:
     assert conforms, report
 
 
-def test_tables_are_described_as_data_package_csvw_and_croissant(home: Path) -> None:
+def test_tables_described_as_data_package_csvw_and_croissant(home: Path) -> None:
     folder = home / "1.1.0"
     package, web, croissant = (
         json.loads((folder / f"{name}.json").read_bytes())
@@ -243,7 +243,7 @@ def test_tables_are_described_as_data_package_csvw_and_croissant(home: Path) -> 
     assert sources == found
 
 
-def test_the_claims_table_has_a_row_for_each_claim(home: Path) -> None:
+def test_claims_table_has_row_for_each_claim(home: Path) -> None:
     text = gzip.decompress((home / "1.0.0" / "claims.csv.gz").read_bytes()).decode()
     [row] = csv.DictReader(text.splitlines())
     assert row["claim"] == OPEN_CLAIM.iri.value
@@ -275,6 +275,6 @@ def test_figures_of_the_evaluation_become_a_table(tmp_path: Path) -> None:
     assert not list((tmp_path / "s").iterdir())
 
 
-def test_a_name_that_is_no_release_is_said_to_be_none(tmp_path: Path) -> None:
+def test_name_that_is_no_release_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="neither a release nor a knowledge base"):
         edition(str(tmp_path), Settings(kb=tmp_path))

@@ -62,7 +62,7 @@ def page(request: pytest.FixtureRequest) -> Seen:
     return seen
 
 
-def test_every_class_property_scheme_and_shape_has_its_place(page: Seen) -> None:
+def test_every_class_property_scheme_and_shape_has_place(page: Seen) -> None:
     schema = Schema.load()
     wanted = {*schema.parents, *schema.properties, *(f"shape-{n}" for n in shape_names())}
     assert len(wanted) > 150
@@ -70,7 +70,7 @@ def test_every_class_property_scheme_and_shape_has_its_place(page: Seen) -> None
     assert {f"scheme-{kind}" for kind in KINDS.values()} <= page.ids
 
 
-def test_every_link_leads_to_a_place_of_the_page_and_nothing_is_loaded(page: Seen) -> None:
+def test_every_link_leads_to_place_of_page_and_nothing_loaded(page: Seen) -> None:
     assert len(page.links) > 150
     assert {link.removeprefix("#") for link in page.links} <= page.ids
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
@@ -103,7 +103,7 @@ def test_the_diagram_draws_what_the_vocabulary_allows() -> None:
             ), (name, end)
 
 
-def test_the_pages_in_docs_are_those_of_the_vocabulary() -> None:
+def test_pages_in_docs_are_those_of_vocabulary() -> None:
     for language in ("zh", "en"):
         content = (DOCS / f"{language}.html").read_text("utf-8")
         assert content == reference_html(language), "run make docs"
@@ -127,7 +127,7 @@ def test_every_scheme_has_title_definition_and_source_in_both_languages() -> Non
             assert DCTERMS.source.value in result, subject
 
 
-def test_every_example_of_a_property_is_a_claim_of_the_base(starter: Starter) -> None:
+def test_every_example_of_property_is_claim_of_base(starter: Starter) -> None:
     schema = Schema.load()
     zh = {each.id: each.zh for each in starter.concepts.by_id.values()}
     claimed = {
@@ -148,9 +148,7 @@ def test_every_example_of_a_property_is_a_claim_of_the_base(starter: Starter) ->
     assert [each for each in examples if each not in claimed] == []
 
 
-def test_the_constitution_standard_names_its_predecessor_and_tops_are_the_scheme_s_own(
-    starter_kb: Path,
-) -> None:
+def test_constitution_standard_names_predecessor_and_tops_scheme_s_own(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         replacing = list(base.store.match(None, REPLACES, graph=DefaultGraph()))
         sources = {text(q.subject) for q in base.store.match(None, RDF.type, SHIYI.Source)}

@@ -46,14 +46,14 @@ def test_a_confidence_outside_its_range_is_refused() -> None:
         Projection.from_edges([Edge(A, P, B, "urn:1", float("nan"))], "x")
 
 
-def test_texts_are_no_edges_and_importance_covers_every_node() -> None:
+def test_texts_no_edges_and_importance_covers_every_node() -> None:
     made = Projection.from_store(bases.stored(), "x")
     assert SHIYI.ruleText.value not in made.predicates
     assert len(made) > 20
     assert sum(made.importance(PageRankSettings()).values()) == pytest.approx(len(made.nodes))
 
 
-def test_importance_that_was_written_is_that_of_the_graph_until_it_changes(tmp_path: Path) -> None:
+def test_importance_that_was_written_that_of_graph_until_it_changes(tmp_path: Path) -> None:
     made = bases.runtime().projection
     settings = PageRankSettings()
     made.save(tmp_path, settings)

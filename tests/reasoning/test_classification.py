@@ -67,7 +67,7 @@ def test_another_population_is_no_taboo_in_pregnancy() -> None:
     assert not list(class_quads(store))
 
 
-def test_claims_of_a_definition_call_for_a_new_inference() -> None:
+def test_claims_of_definition_call_for_new_inference() -> None:
     from shiyi.ontology.schema import Schema
 
     assert matters(Schema.load(), SHIYI.hasNature.value)

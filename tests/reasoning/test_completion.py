@@ -48,9 +48,7 @@ def predicted(
     return list(complete(graph, concept_kinds(store), SCHEMA, score, settings))
 
 
-def test_what_is_held_at_the_bound_is_not_predicted_and_what_is_above_is(
-    base: OxigraphStore,
-) -> None:
+def test_what_is_held_at_bound_not_predicted_and_what_is_above(base: OxigraphStore) -> None:
     assert predicted(base, 0.85) == []
     assert len(predicted(base, 0.8501)) > 10
 
@@ -66,7 +64,7 @@ def test_no_relation_that_warns_is_ever_completed(base: OxigraphStore) -> None:
         assert not is_predictable(SCHEMA, VOCAB + name), name
 
 
-def test_every_tail_is_of_the_range_and_nothing_stated_is_predicted(base: OxigraphStore) -> None:
+def test_every_tail_of_range_and_nothing_stated_predicted(base: OxigraphStore) -> None:
     kinds = concept_kinds(base)
     graph = Projection.from_store(base, "")
     stated = {
@@ -100,7 +98,7 @@ def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None
             assert (term.subject, term.predicate, term.object) not in triples  # type: ignore[union-attr]
 
 
-def test_an_explanation_says_that_no_source_states_a_prediction(base: OxigraphStore) -> None:
+def test_explanation_says_that_no_source_states_prediction(base: OxigraphStore) -> None:
     made = predicted(base, 0.9)[:1]
     replace_derived(base, prediction_quads(made), ("complete",))
     message = explain_claim(base, made[0].claim.value)
@@ -120,7 +118,7 @@ def test_removing_the_predictions_restores_the_state(base: OxigraphStore) -> Non
     assert text() == before
 
 
-def test_predictions_do_not_enter_the_graph_that_answers_read(base: OxigraphStore) -> None:
+def test_predictions_do_not_enter_graph_that_answers_read(base: OxigraphStore) -> None:
     before = Projection.from_store(base, "").claims
     replace_derived(base, prediction_quads(predicted(base, 0.9)), ("complete",))
     assert Projection.from_store(base, "").claims == before

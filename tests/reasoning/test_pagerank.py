@@ -18,12 +18,12 @@ def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     return np.array(values, dtype=np.int32)
 
 
-def test_the_sum_is_one_although_a_node_has_no_way_out() -> None:
+def test_sum_one_although_node_has_no_way_out() -> None:
     rank = pagerank(4, ints(0, 0, 1), ints(1, 2, 2), np.array([0.9, 0.3, 0.5]), PLAIN)
     assert rank.sum() == pytest.approx(1.0, abs=1e-9)
 
 
-def test_two_nodes_that_point_at_one_another_are_equal() -> None:
+def test_two_nodes_that_point_at_one_another_equal() -> None:
     rank = pagerank(2, ints(0, 1), ints(1, 0), np.array([0.2, 0.9]), PLAIN)
     assert rank.tolist() == pytest.approx([0.5, 0.5])
 
@@ -59,7 +59,7 @@ def test_an_empty_graph_has_no_ranks() -> None:
     assert pagerank(0, ints(), ints(), np.array([], dtype=np.float64), PLAIN).size == 0
 
 
-def test_within_a_question_only_the_claims_on_its_paths_count_and_each_once() -> None:
+def test_within_question_only_claims_on_paths_count_and_each_once() -> None:
     shared = Hop("a", "p", "b", "1", 0.5)
     paths = [
         Path((shared, Hop("b", "p", "c", "2", 0.4))),
@@ -72,7 +72,7 @@ def test_within_a_question_only_the_claims_on_its_paths_count_and_each_once() ->
     assert importance_on_paths([], PLAIN) == {}
 
 
-def test_answers_rank_by_the_whole_release_or_by_what_the_question_found_as_asked() -> None:
+def test_answers_rank_by_whole_release_or_by_what_question_found_as_asked() -> None:
     seeds = [iri for iri in bases.runtime().facts.classes if "symptom" in iri or "syndrome" in iri]
     scores = []
     published = PathSettings(scorer="mean_entities")

@@ -67,7 +67,7 @@ def test_what_is_not_there_leads_nowhere() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_hop_may_be_refused_by_where_it_starts_and_ends(seed: int) -> None:
+def test_hop_may_be_refused_by_where_it_starts_and_ends(seed: int) -> None:
     projection, plan = graph(seed), (Step("p"), Step("q", forward=False))
     even = {place for place, node in enumerate(projection.nodes) if int(node[1:]) % 2 == 0}
 
@@ -87,7 +87,7 @@ def test_a_hop_may_be_refused_by_where_it_starts_and_ends(seed: int) -> None:
     assert not found.cut
 
 
-def test_three_hops_from_a_hub_are_bounded_and_keep_the_surest() -> None:
+def test_three_hops_from_hub_bounded_and_keep_surest() -> None:
     projection, plan = (
         graph(2, edges=3000, nodes=60),
         (Step("p"), Step("p", forward=False), Step("q")),
@@ -112,13 +112,13 @@ def test_scores_over_columns_are_those_of_each_path(name: str) -> None:
     assert scores.tolist() == pytest.approx(each)
 
 
-def test_the_first_of_each_group_are_taken_in_order() -> None:
+def test_first_of_each_group_are_taken_in_order() -> None:
     groups = np.array([7, 7, 3, 7, 3, 3])
     assert leading_rows(groups, np.array([5, 0, 3, 1, 2, 4]), 2).tolist() == [5, 0, 3, 2]
 
 
 @pytest.mark.parametrize("groups", [2, 40, 4000])
-def test_the_best_rows_are_those_of_all_put_in_order(groups: int) -> None:
+def test_best_rows_those_of_all_put_in_order(groups: int) -> None:
     draw = np.random.default_rng(groups)
     group, score = draw.integers(0, groups, 9000), np.round(draw.random(9000), 2)  # many are equal
     for through, most in ((3, 50), (12, 300), (1, 9000)):
@@ -126,7 +126,7 @@ def test_the_best_rows_are_those_of_all_put_in_order(groups: int) -> None:
         assert best_rows(group, score, through, most).tolist() == expected.tolist()
 
 
-def test_claims_are_listed_by_node_and_property_on_either_side() -> None:
+def test_claims_listed_by_node_and_property_on_either_side() -> None:
     projection = graph(4)
     ends = {
         True: (projection.source, projection.target),

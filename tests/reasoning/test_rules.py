@@ -51,7 +51,7 @@ def base() -> OxigraphStore:
     return store
 
 
-def test_a_chain_is_as_sure_as_its_weakest_link_and_names_every_premise() -> None:
+def test_chain_as_sure_as_weakest_link_and_names_every_premise() -> None:
     found = reported(("a", "within", "b", 0.9), ("b", "within", "c", 0.6))
     chain = found["a", "within", "c"]
     assert chain.confidence == 0.6
@@ -72,7 +72,7 @@ def test_the_surest_of_several_ways_is_kept() -> None:
     assert found["a", "within", "d"].premises == ("awithinc", "cwithind")
 
 
-def test_what_is_stated_and_what_joins_a_thing_to_itself_does_not_follow() -> None:
+def test_what_is_stated_and_what_joins_thing_to_itself_does_not_follow() -> None:
     found = reported(
         ("a", "meets", "b", 0.9),
         ("b", "meets", "a", 0.2),
@@ -91,7 +91,7 @@ def test_what_is_stated_and_what_joins_a_thing_to_itself_does_not_follow() -> No
         max_size=14,
     )
 )
-def test_no_statement_is_surer_than_its_premises_and_order_changes_nothing(
+def test_no_statement_surer_than_premises_and_order_changes_nothing(
     rows: list[tuple[int, int, str, float]],
 ) -> None:
     claims = {(f"n{a}", p, f"n{b}"): stored for a, b, p, stored in rows if a != b}
@@ -105,7 +105,7 @@ def test_no_statement_is_surer_than_its_premises_and_order_changes_nothing(
         assert each.confidence == min(named[premise] for premise in each.premises)
 
 
-def test_the_same_follows_as_in_a_reasoner_for_owl_rl(base: OxigraphStore) -> None:
+def test_same_follows_as_in_reasoner_for_owl_rl(base: OxigraphStore) -> None:
     owlrl = pytest.importorskip("owlrl")
     axioms, edges = Axioms.load(), list(load_edges(base))
     graph = Graph()
@@ -133,9 +133,7 @@ def test_the_same_follows_as_in_a_reasoner_for_owl_rl(base: OxigraphStore) -> No
     assert values == theirs - stated
 
 
-def test_entailments_stand_apart_with_rule_and_premises_and_are_no_claims(
-    base: OxigraphStore,
-) -> None:
+def test_entailments_stand_apart_with_rule_and_premises_and_no_claims(base: OxigraphStore) -> None:
     before = set(base.match(None, None, None, DERIVED))
     replace_derived(base, entailment_quads(base), ["entailed"])
     assert set(base.match(None, None, None, DERIVED)) == before
@@ -157,7 +155,7 @@ def test_entailments_stand_apart_with_rule_and_premises_and_are_no_claims(
     assert not list(base.match(None, None, None, ENTAILED))
 
 
-def test_the_command_writes_them_and_writing_again_changes_nothing(
+def test_command_writes_them_and_writing_again_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
@@ -201,20 +199,20 @@ def triples(found: list[Derivation]) -> set[tuple[str, str, str]]:
     return {(d.subject, d.predicate.removeprefix(VOCAB), d.object) for d in found}
 
 
-def test_a_contraindication_reaches_narrower_conditions_but_not_broader_ones() -> None:
+def test_contraindication_reaches_narrower_conditions_but_not_broader_ones() -> None:
     broader = {"urn:b": frozenset({"urn:m"}), "urn:m": frozenset({"urn:t"})}
     found = inferred([edge("urn:x", "contraindicatedIn", "urn:m")], broader=broader)
     assert triples(found) == {("urn:x", "derivedCaution", "urn:b")}
 
 
-def test_what_holds_for_a_class_of_medicines_holds_for_its_members() -> None:
+def test_what_holds_for_class_of_medicines_holds_for_members() -> None:
     found = inferred(
         [edge("urn:x", "interactsWith", "urn:class")], broader={"urn:m": frozenset({"urn:class"})}
     )
     assert triples(found) == {("urn:x", "potentiallyInteractsWith", "urn:m")}
 
 
-def test_a_dish_inherits_from_its_ingredient_at_the_weakest_premise() -> None:
+def test_dish_inherits_from_its_ingredient_at_weakest_premise() -> None:
     made_of = (edge("urn:dish", "hasIngredient", "urn:x", 0.6),)
     found = inferred([edge("urn:x", "cautionIn", "urn:c")], made_of)
     assert triples(found) == {("urn:dish", "derivedCaution", "urn:c")}
@@ -222,7 +220,7 @@ def test_a_dish_inherits_from_its_ingredient_at_the_weakest_premise() -> None:
     assert len(found[0].premises) == 2
 
 
-def test_an_implication_carries_a_taboo_to_who_implies_and_never_back() -> None:
+def test_implication_carries_taboo_to_who_implies_and_never_back() -> None:
     link = (edge("urn:a", "impliesSyndrome", "urn:b"),)
     forward = inferred([edge("urn:x", "contraindicatedIn", "urn:b")], implications=link)
     back = inferred([edge("urn:x", "contraindicatedIn", "urn:a")], implications=link)
@@ -256,7 +254,7 @@ EDGES = st.lists(
     st.lists(st.tuples(NODES, NODES), max_size=6),
 )
 @settings(max_examples=80, deadline=None)
-def test_benefit_is_never_derived_and_no_derivation_is_surer_than_its_premises(
+def test_benefit_never_derived_and_no_derivation_surer_than_premises(
     edges: list[Edge], above: list[tuple[str, str]], parts: list[tuple[str, str]]
 ) -> None:
     broader = {one: frozenset({other}) for one, other in above}
@@ -269,7 +267,7 @@ def test_benefit_is_never_derived_and_no_derivation_is_surer_than_its_premises(
         assert not any(VOCAB + name in p for name in BENEFIT for p in found.premises)
 
 
-def test_the_derived_graph_names_rule_and_premises_and_stays_apart() -> None:
+def test_derived_graph_names_rule_and_premises_and_stays_apart() -> None:
     store = bases.stored()
     dish, drug = NamedNode(bases.iri("dish-ginger")), NamedNode(bases.iri("drug-warfarin"))
     member = NamedNode(bases.iri("substance-ginger"))
@@ -283,7 +281,7 @@ def test_the_derived_graph_names_rule_and_premises_and_stays_apart() -> None:
         assert list(store.match(claim, PROV.wasDerivedFrom, None, DERIVED))
 
 
-def test_a_claim_derived_twice_is_written_once_with_its_best_confidence() -> None:
+def test_claim_derived_twice_written_once_with_best_confidence() -> None:
     one = Derivation("urn:x", VOCAB + "derivedCaution", "urn:c", "urn:rule", ("urn:p",), 0.4)
     two = Derivation("urn:x", VOCAB + "derivedCaution", "urn:c", "urn:rule", ("urn:q",), 0.7)
     quads = list(derivation_quads([one, two]))

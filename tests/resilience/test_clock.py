@@ -40,7 +40,7 @@ def turn(monkeypatch: pytest.MonkeyPatch) -> Turn:
     return turned
 
 
-def test_our_time_follows_the_wall_ahead_and_never_back(turn: Turn) -> None:
+def test_our_time_follows_wall_ahead_and_never_back(turn: Turn) -> None:
     start = clock.unix_time()
     turn(DAY)
     assert clock.unix_time() - start >= DAY
@@ -48,7 +48,7 @@ def test_our_time_follows_the_wall_ahead_and_never_back(turn: Turn) -> None:
     assert 0 <= clock.unix_time() - start < 60
 
 
-def test_a_token_that_has_ended_does_not_begin_again(
+def test_token_that_has_ended_does_not_begin_again(
     tmp_path: Path, turn: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens = Tokens(tmp_path)
@@ -63,7 +63,7 @@ def test_a_token_that_has_ended_does_not_begin_again(
     assert tokens.find(text) is None
 
 
-def test_a_session_ends_in_time_and_one_from_the_future_is_nobodys(
+def test_session_ends_in_time_and_one_from_future_nobodys(
     tmp_path: Path, turn: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_desks(tmp_path) as desks:
@@ -130,7 +130,7 @@ def test_decisions_keep_their_order_whatever_their_stamps_say(tmp_path: Path) ->
         assert [each.number for each in again] == [5, 4, 3, 2, 1]
 
 
-def test_the_journal_and_the_next_build_go_by_number(tmp_path: Path) -> None:
+def test_journal_and_next_build_go_by_number(tmp_path: Path) -> None:
     hours = iter((0, 5, -30, 2))
     build_generation(tmp_path / "kb", [], {})
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
@@ -144,9 +144,7 @@ def test_the_journal_and_the_next_build_go_by_number(tmp_path: Path) -> None:
         assert (kb.sequence, len(batches(kb.store))) == (4, 4)
 
 
-def test_a_build_made_in_the_past_is_the_current_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_build_made_in_past_is_current_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Past(datetime):
         @override
         @classmethod

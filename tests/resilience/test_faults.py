@@ -88,7 +88,7 @@ def snapshots(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
         yield False
 
 
-def test_readers_beside_a_busy_writer_see_one_whole_moment(
+def test_readers_beside_busy_writer_see_one_whole_moment(
     tmp_path: Path, snapshots: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     build_generation(tmp_path, [], {})
@@ -126,7 +126,7 @@ time.sleep(60)
     assert list((small_kb / "snapshots").iterdir()) == []
 
 
-def test_a_full_disk_is_a_clear_error_and_writing_goes_on_afterwards(tmp_path: Path) -> None:
+def test_full_disk_clear_error_and_writing_goes_on_afterwards(tmp_path: Path) -> None:
     build_generation(tmp_path, [], {})
     program = """
 import resource, signal, sys
@@ -200,14 +200,14 @@ def whole(pool: QueryPool) -> int:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_query_is_refused_and_the_next_is_answered(pool: QueryPool, name: str) -> None:
+def test_hostile_query_is_refused_and_next_is_answered(pool: QueryPool, name: str) -> None:
     with pytest.raises(QueryError):
         pool.query(FreeQuery(HOSTILE[name]))
     assert whole(pool) == 2000
 
 
 @pytest.mark.parametrize("name", ["nested braces", "nested EXISTS", "many negations", "doubling"])
-def test_what_passes_the_guard_kills_a_worker_and_nothing_else(
+def test_what_passes_guard_kills_worker_and_nothing_else(
     pool: QueryPool, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shiyi.sparql.sandbox.pool.check_query", lambda *_: None)
@@ -269,9 +269,7 @@ SSRF = [
 ]
 
 
-def test_a_worker_that_was_not_guarded_still_reaches_nobody(
-    shared_kb: Path, canary: Canary
-) -> None:
+def test_worker_that_was_not_guarded_still_reaches_nobody(shared_kb: Path, canary: Canary) -> None:
     with KnowledgeBase.open(shared_kb) as kb:
         snapshot = kb.take_snapshot()
         worker = WorkerProcess(replace(LIMITS, timeout=10.0))
@@ -285,7 +283,7 @@ def test_a_worker_that_was_not_guarded_still_reaches_nobody(
     assert canary.visits == 0
 
 
-def test_where_sockets_cannot_be_taken_away_the_pool_says_so(
+def test_where_sockets_cannot_be_taken_away_pool_says_so(
     shared_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     greeting = {"outcome": "ready", "network_blocked": False}

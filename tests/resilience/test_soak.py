@@ -23,7 +23,7 @@ SEED = 11
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
-def test_killed_in_its_midst_nothing_is_lost_torn_or_doubled(stage: Stage) -> None:
+def test_killed_in_midst_nothing_lost_torn_or_doubled(stage: Stage) -> None:
     row = soak(stage, 2, SEED)
     assert row.kills == 2
     assert (row.lost, row.torn, row.doubled, row.notes) == (0, 0, 0, [])
@@ -57,25 +57,25 @@ def test_a_close_frees_its_number_where_it_begins() -> None:
 
 @pytest.mark.skipif(bool(missing()), reason=missing() or "strace is here")
 @pytest.mark.parametrize("stage", TRACED, ids=lambda stage: stage.name)
-def test_a_system_call_that_fails_loses_nothing_and_stops_nothing(stage: Stage) -> None:
+def test_system_call_that_fails_loses_nothing_and_stops_nothing(stage: Stage) -> None:
     row = system_call_faults(stage, 6, SEED)
     assert row.met > 3
     assert (row.lost, row.torn, row.doubled, row.stuck, row.notes) == (0, 0, 0, 0, [])
 
 
-def test_a_lost_file_and_a_flipped_bit_are_found_mended_or_refused() -> None:
+def test_lost_file_and_flipped_bit_found_mended_or_refused() -> None:
     row = damage(12, SEED)
     assert row.files > 35
     assert row.found > 25
     assert (row.unseen, row.notes) == (0, [])
 
 
-def test_a_backup_and_the_journal_bring_back_all_that_was_written() -> None:
+def test_backup_and_journal_bring_back_all_that_was_written() -> None:
     row = drill(20_000)
     assert (row.lost, row.torn) == (0, 0)
 
 
-def test_many_curators_at_once_are_as_one_after_the_other() -> None:
+def test_many_curators_at_once_as_one_after_other() -> None:
     row = rush(4, 8, 5, SEED)
     assert row.serial
     assert (row.lost, row.decided + row.refused) == (0, 32)
@@ -115,7 +115,7 @@ def test_a_process_is_killed_and_not_ended() -> None:
     assert len(text) >= 2
 
 
-def test_hostile_requests_of_every_kind_leave_the_server_as_it_was() -> None:
+def test_hostile_requests_of_every_kind_leave_server_as_it_was() -> None:
     row = hostile(len(KINDS), SEED)
     assert len(KINDS) >= 40
     assert (row.faults, row.good_failed, row.notes) == (

@@ -71,7 +71,7 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_an_answer_is_the_same_with_and_without_a_flood(
+def test_answer_is_same_with_and_without_flood(
     calm: Runtime, flooded: Runtime, question: str, method: str
 ) -> None:
     wanted, found = (ask(each, question, method=method) for each in (calm, flooded))

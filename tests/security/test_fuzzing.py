@@ -104,7 +104,7 @@ def fuzzed(desks: FullDesks, report: Path, *more: str) -> dict[str, Any]:
     return values
 
 
-def test_requests_made_from_the_description_are_answered_as_it_says(tmp_path: Path) -> None:
+def test_requests_made_from_description_answered_as_it_says(tmp_path: Path) -> None:
     """Nobody is signed in, so whatever is sent changes nothing."""
     with served(tmp_path, query=QUERY) as desks:
         before = set(desks.site.store.match())

@@ -96,7 +96,7 @@ def test_a_question_is_taken_or_refused(text: str) -> None:
 
 @MANY
 @given(st.dictionaries(FIELDS, VALUES, max_size=6) | VALUES)
-def test_a_profile_and_a_context_are_taken_or_refused(result: object) -> None:
+def test_profile_and_context_are_taken_or_refused(result: object) -> None:
     with suppress(ShiyiError):
         assert isinstance(Profile.from_json(result), Profile)
     with suppress(ShiyiError):
@@ -123,9 +123,7 @@ RECORD = Record(
         st.tuples(st.integers(0, len(RECORD) - 1), st.binary(max_size=6)), min_size=1, max_size=4
     )
 )
-def test_a_journal_that_was_tampered_with_is_refused_or_the_same(
-    cuts: list[tuple[int, bytes]],
-) -> None:
+def test_journal_that_was_tampered_with_refused_or_same(cuts: list[tuple[int, bytes]]) -> None:
     written = RECORD
     for at, more in cuts:
         written = written[:at] + more + written[at + len(more) :]
@@ -145,7 +143,7 @@ def test_a_journal_that_was_tampered_with_is_refused_or_the_same(
     | VALUES.map(lambda v: json.dumps(v).encode())
     | st.dictionaries(FIELDS, VALUES).map(lambda v: json.dumps(v).encode())
 )
-def test_a_listing_of_a_backup_is_read_or_refused(written: bytes) -> None:
+def test_listing_of_backup_is_read_or_refused(written: bytes) -> None:
     with TemporaryDirectory() as folder:
         (Path(folder) / LISTING).write_bytes(written)
         try:
@@ -341,9 +339,7 @@ def test_there_are_more_than_seven_thousand_texts() -> None:
     assert len(set(sample(1, 500))) == 500
 
 
-def test_every_text_is_the_same_literal_in_store_journal_and_after_a_restart(
-    small_kb: Path,
-) -> None:
+def test_every_text_same_literal_in_store_journal_and_after_restart(small_kb: Path) -> None:
     place = graph("hostile")
     quads = [Quad(A, P, Literal(text), place) for text in texts() if "\x00" not in text]
     with KnowledgeBase.open(small_kb, write=True) as kb:
@@ -356,7 +352,7 @@ def test_every_text_is_the_same_literal_in_store_journal_and_after_a_restart(
         assert len(kb.store) == before + len(quads) + 1  # and the writer's note
 
 
-def test_every_text_is_bound_into_a_query_as_itself() -> None:
+def test_every_text_is_bound_into_query_as_itself() -> None:
     store, seen = OxigraphStore.in_memory(), 0
     every = [Literal(text) for text in texts()]
     store.change([Quad(A, P, each) for each in every])
@@ -367,7 +363,7 @@ def test_every_text_is_bound_into_a_query_as_itself() -> None:
     assert (seen, len(store)) == (len(texts()), len(texts()))
 
 
-def test_no_text_becomes_an_iri_that_says_more_than_one_term(writable_kb: KnowledgeBase) -> None:
+def test_no_text_becomes_iri_that_says_more_than_one_term(writable_kb: KnowledgeBase) -> None:
     refused, some = 0, texts() if NIGHTLY else sample(0, 1500)
     before = len(writable_kb.store)
     for number, text in enumerate(some):
@@ -403,7 +399,7 @@ def test_every_name_that_the_server_reads_is_sent(desks: FullDesks) -> None:
         assert set(names) >= set(schemas[model]["properties"]), path
 
 
-def test_indexes_are_made_of_any_text_and_questions_are_answered_beside_it(tmp_path: Path) -> None:
+def test_indexes_made_of_any_text_and_questions_answered_beside_it(tmp_path: Path) -> None:
     kb, strange = tmp_path / "kb", [each for each in texts() if not each.isprintable()]
     assert any("\x00" in each for each in strange)
     found = list(
@@ -481,7 +477,7 @@ def test_every_form_takes_any_text_and_no_form_writes_by_it(desks: FullDesks) ->
     line.close()
 
 
-def test_files_of_any_name_and_content_are_refused_or_read(desks: FullDesks) -> None:
+def test_files_of_any_name_and_content_refused_or_read(desks: FullDesks) -> None:
     line, before = Line(desks, "admin"), state(desks)
     csrf = csrf_in(line.ask("GET", "/curate/account")[1])
     assert csrf
@@ -506,7 +502,7 @@ def multipart(csrf: str, text: str) -> tuple[bytes, str]:
     return content.encode("utf-8", "replace"), "multipart/form-data; boundary=edge"
 
 
-def test_with_a_true_token_hostile_fields_are_refused_or_kept_as_text(desks: FullDesks) -> None:
+def test_with_true_token_hostile_fields_refused_or_kept_as_text(desks: FullDesks) -> None:
     visitor, faults = desks.visitor("admin"), 0
     csrf = csrf_in(visitor.get("/curate/account").body)
     assert csrf

@@ -83,7 +83,7 @@ def test_there_are_as_many_attacks_as_said() -> None:
 
 
 @pytest.mark.parametrize("place", ["question", "label"])
-def test_no_order_is_obeyed_no_secret_told_and_nothing_changed(
+def test_no_order_obeyed_no_secret_told_and_nothing_changed(
     runtime: Runtime, endpoint: Endpoint, place: str
 ) -> None:
     before, asked = state(runtime), 0
@@ -271,12 +271,12 @@ def obeyed(shown: str) -> list[str]:
     return [each for each in SHOWN if each in shown]
 
 
-def test_every_prompt_has_a_worked_case_to_answer_by() -> None:
+def test_every_prompt_has_worked_case_to_answer_by() -> None:
     assert len(TASKS) == 20
     assert all(isinstance(_example(name), dict) for name in TASKS.values())
 
 
-def test_no_reply_changes_the_base_shows_what_it_orders_or_tells_a_secret(
+def test_no_reply_changes_base_shows_what_it_orders_or_tells_secret(
     tmp_path: Path, enemy: Enemy, hostile: Endpoint, canary: Canary
 ) -> None:
     kb = build(tmp_path / "kb")

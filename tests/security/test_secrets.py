@@ -199,7 +199,7 @@ def asked(address: str, path: str, data: bytes | None = None, **headers: str) ->
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
+def test_log_of_server_names_nobody_and_nothing_that_was_asked(
     endpoint: Endpoint, tmp_path: Path, form: str
 ) -> None:
     """Every request counts as slow here, so that each is logged; passwords and tokens are sent too."""

@@ -33,7 +33,7 @@ def semgrep() -> str:
     return program
 
 
-def test_every_rule_has_samples_and_every_sample_a_rule() -> None:
+def test_every_rule_has_samples_and_every_sample_rule() -> None:
     assert len(IDS) > 25
     assert {(rule, kind) for rule, kind, *_ in SAMPLES} == {
         (rule, kind) for rule in IDS for kind in ("wrong", "sound")

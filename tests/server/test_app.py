@@ -90,7 +90,7 @@ def texts(kb: Path, *more: str, **env: str) -> Iterator[str]:
         pytest.param(["--port", "0", "--host", "::1"], {}, marks=WITH_IPV6),
     ],
 )  # fmt: skip
-def test_port_0_is_a_free_one_that_the_log_says(
+def test_port_0_is_free_one_that_log_says(
     kb: Path, more: list[str], env: Mapping[str, str]
 ) -> None:
     with texts(kb, *more, **env) as line:
@@ -103,7 +103,7 @@ def test_port_0_is_a_free_one_that_the_log_says(
             assert reply.status == 200
 
 
-def test_a_number_that_is_no_port_is_told_and_not_a_fault(kb: Path) -> None:
+def test_number_that_is_no_port_told_and_not_fault(kb: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port", "70000"],
         capture_output=True,
@@ -164,7 +164,7 @@ def test_a_bad_question_gets_one_clear_problem(
 
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b"[" * 100_000, b'{"question": "\xff"}'])
-def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, body: bytes) -> None:
+def test_body_that_is_no_json_object_is_refused(client: FlaskClient, body: bytes) -> None:
     reply = client.post("/api/ask", data=body, content_type="application/json")
     assert reply.status_code == 400
     assert "Traceback" not in reply.text
@@ -179,7 +179,7 @@ def test_a_form_is_not_taken_for_json(client: FlaskClient) -> None:
     assert client.post("/api/ask", data={"question": "goji"}).status_code == 415
 
 
-def test_a_browser_gets_a_friendly_page_for_each_fault(client: FlaskClient) -> None:
+def test_browser_gets_friendly_page_for_each_fault(client: FlaskClient) -> None:
     for address, status in (("/nowhere", 404), ("/ask?q=", 400), ("/browse?class=Ghost", 400)):
         reply = client.get(address, headers=HTML)
         assert reply.status_code == status
@@ -213,7 +213,7 @@ def test_every_error_of_ours_has_a_status() -> None:
         assert status_of(error(*needed.get(error, ("x", 1))))[0] == code
 
 
-def test_a_missing_or_half_built_knowledge_base_is_said_at_the_start(tmp_path: Path) -> None:
+def test_missing_or_half_built_knowledge_base_said_at_start(tmp_path: Path) -> None:
     with pytest.raises(KnowledgeBaseError, match="shiyi build"):
         create_app(tmp_path / "none", Settings())
     (tmp_path / "CURRENT").write_text("gone\n")
@@ -225,7 +225,7 @@ def test_a_missing_or_half_built_knowledge_base_is_said_at_the_start(tmp_path: P
 
 
 @from_table
-def test_an_iri_leads_people_to_a_page_and_machines_to_data(
+def test_iri_leads_people_to_page_and_machines_to_data(
     client: FlaskClient, accept: str, ending: str
 ) -> None:
     reply = client.get("/id/substance-goji", headers={"Accept": accept})
@@ -257,9 +257,7 @@ def test_no_crafted_name_redirects_to_another_host(client: FlaskClient, name: st
 
 
 @pytest.mark.parametrize("extension", ["ttl", "nt", "nq", "trig"])
-def test_data_holds_the_claims_about_it_as_named_reifiers(
-    client: FlaskClient, extension: str
-) -> None:
+def test_data_holds_claims_about_it_as_named_reifiers(client: FlaskClient, extension: str) -> None:
     form = RdfFormat.from_extension(extension)
     assert form
     accept = {"Accept": f"{form.media_type}; version=1.2"}
@@ -276,7 +274,7 @@ def test_data_holds_the_claims_about_it_as_named_reifiers(
 
 
 @pytest.mark.parametrize("extension", ["jsonld", "rdf", "ttl", "nt", "nq", "trig"])
-def test_claims_are_lowered_where_no_triple_terms_are_asked_for_or_possible(
+def test_claims_lowered_where_no_triple_terms_asked_for_or_possible(
     client: FlaskClient, extension: str
 ) -> None:
     reply = client.get(f"/data/substance-goji.{extension}")
@@ -289,7 +287,7 @@ def test_claims_are_lowered_where_no_triple_terms_are_asked_for_or_possible(
     ] == [WARFARIN]
 
 
-def test_a_derived_caution_is_described_but_asserted_only_in_its_graph(client: FlaskClient) -> None:
+def test_derived_caution_described_but_asserted_only_in_graph(client: FlaskClient) -> None:
     turtle = client.get(path_of(HOSTILE, "data") + ".ttl?profile=rdf12")
     triples = list(parse(turtle.data, format=RdfFormat.TURTLE))
     assert not [q for q in triples if q.predicate == SHIYI.derivedCaution]
@@ -299,7 +297,7 @@ def test_a_derived_caution_is_described_but_asserted_only_in_its_graph(client: F
     assert homes == {"https://w3id.org/shiyi/graph/derived"}
 
 
-def test_data_that_has_not_changed_is_not_sent_again(client: FlaskClient) -> None:
+def test_data_that_has_not_changed_not_sent_again(client: FlaskClient) -> None:
     first = client.get("/data/substance-goji.ttl")
     again = client.get("/data/substance-goji.ttl", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
@@ -342,7 +340,7 @@ def test_evidence_and_sources_have_pages(client: FlaskClient) -> None:
     assert "https://doi.org/10.1000/x" in client.get("/page/source-book", headers=HTML).text
 
 
-def test_hostile_labels_stay_text_and_hostile_links_are_not_followed(client: FlaskClient) -> None:
+def test_hostile_labels_stay_text_and_hostile_links_not_followed(client: FlaskClient) -> None:
     for address in (path_of(HOSTILE), path_of(DERIVED.iri), "/browse?class=Food"):
         page = client.get(address, headers=HTML).text
         assert "<script>alert" not in page
@@ -350,7 +348,7 @@ def test_hostile_labels_stay_text_and_hostile_links_are_not_followed(client: Fla
         assert 'href="javascript:' not in page
 
 
-def test_an_answer_page_cleans_markdown_and_links_its_citations(client: FlaskClient) -> None:
+def test_answer_page_cleans_markdown_and_links_its_citations(client: FlaskClient) -> None:
     page = client.get("/ask?q=goji+and+warfarin&lang=en", headers=HTML).text
     assert "<script>alert" not in page
     assert 'href="javascript:' not in page
@@ -382,14 +380,14 @@ def test_no_page_needs_inline_script_or_style(client: FlaskClient) -> None:
         assert reply.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_language_is_chosen_by_address_then_cookie_then_browser(client: FlaskClient) -> None:
+def test_language_chosen_by_address_then_cookie_then_browser(client: FlaskClient) -> None:
     fresh = client.application.test_client()
     assert 'lang="zh-Hans"' in fresh.get("/", headers={"Accept-Language": "zh-CN"}).text
     assert 'lang="en"' in fresh.get("/?lang=en", headers={"Accept-Language": "zh-CN"}).text
     assert 'lang="en"' in fresh.get("/", headers={"Accept-Language": "zh-CN"}).text
 
 
-def test_every_property_of_the_themes_is_in_the_vocabulary() -> None:
+def test_every_property_of_themes_is_in_vocabulary() -> None:
     for name in (name for names in THEMES.values() for name in names):
         assert hasattr(SHIYI, name), name
 
@@ -403,7 +401,7 @@ def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:send_bytes:DeprecationWarning")
-def test_a_stopped_server_closes_its_connections_before_its_base(
+def test_stopped_server_closes_its_connections_before_its_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proxy must not wait with what it sent while the base is closed."""
@@ -466,7 +464,7 @@ def fetched(
     return reply.status, {name.lower(): value for name, value in reply.getheaders()}, read
 
 
-def test_every_citation_of_an_answer_opens_as_a_page_and_as_turtle(address: str) -> None:
+def test_every_citation_of_answer_opens_as_page_and_as_turtle(address: str) -> None:
     status, _, body = fetched(
         address, "/api/ask", body={"question": "失眠多梦、手脚心热，吃点什么好？", "lang": "zh"}
     )
@@ -515,9 +513,7 @@ def test_pinyin_completes_to_a_chinese_name(address: str) -> None:
     assert any("枸杞" in each["label_zh"] for each in json.loads(body)["completions"])
 
 
-def test_a_question_of_a_hundred_thousand_characters_is_413_in_the_address_too(
-    address: str,
-) -> None:
+def test_question_of_hundred_thousand_characters_413_in_address_too(address: str) -> None:
     status, _, _ = fetched(address, "/ask?q=" + "a" * 100_000, "text/html")
     assert status == 413
     assert fetched(address, "/healthz")[0] == 200

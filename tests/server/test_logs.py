@@ -31,7 +31,7 @@ except ZeroDivisionError:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_the_log_is_lines_for_people_or_objects_for_programs(form: str) -> None:
+def test_log_lines_for_people_or_objects_for_programs(form: str) -> None:
     output = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", SPEAKER, form], capture_output=True, text=True, check=True
     ).stderr
@@ -49,7 +49,7 @@ def test_the_log_is_lines_for_people_or_objects_for_programs(form: str) -> None:
         )
 
 
-def test_a_form_of_log_that_is_not_there_is_named() -> None:
+def test_form_of_log_that_is_not_there_is_named() -> None:
     with pytest.raises(SettingError, match="text, json"):
         configure_logging("xml")
 
@@ -87,7 +87,7 @@ def posted(url: str, form: dict[str, str] | None, data: object = None) -> tuple[
         return reply.read().decode(), reply.headers
 
 
-def test_nothing_of_a_person_is_in_a_log_or_an_address(starter_kb: Path, tmp_path: Path) -> None:
+def test_nothing_of_person_is_in_log_or_address(starter_kb: Path, tmp_path: Path) -> None:
     person = {"age": "71.5", "medicines": "华法林，warfarinum", "allergies": "花生过敏"}
     asked = {"q": "可以喝枸杞茶吗", **person}
     log = tmp_path / "log"

@@ -62,7 +62,7 @@ def grown(before: dict[str, float], after: dict[str, float], name: str) -> float
     return after.get(name, 0.0) - before.get(name, 0.0)
 
 
-def test_each_stage_of_an_answer_is_timed_and_the_answer_counted(client: FlaskClient) -> None:
+def test_each_stage_of_answer_timed_and_answer_counted(client: FlaskClient) -> None:
     before = reported(client)
     assert (
         client.post("/api/ask", json={"question": "is goji safe with warfarin?"}).status_code == 200
@@ -76,7 +76,7 @@ def test_each_stage_of_an_answer_is_timed_and_the_answer_counted(client: FlaskCl
     assert sum(grown(before, after, key) for key in made) == 2
 
 
-def test_what_is_kept_is_told_from_what_is_made(client: FlaskClient) -> None:
+def test_what_is_kept_told_from_what_is_made(client: FlaskClient) -> None:
     before = reported(client)
     for _ in range(3):
         client.post("/sparql", data={"query": SHORT})
@@ -88,7 +88,7 @@ def test_what_is_kept_is_told_from_what_is_made(client: FlaskClient) -> None:
     assert grown(before, after, 'shiyi_cache_hits_total{kind="pages"}') == 2
 
 
-def test_a_worker_that_is_ended_is_counted_and_its_query_told_as_slow(
+def test_worker_that_is_ended_counted_and_query_told_as_slow(
     client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = reported(client)
@@ -109,7 +109,7 @@ def test_a_worker_that_is_ended_is_counted_and_its_query_told_as_slow(
     assert query["ms"] >= 200 <= request["ms"]
 
 
-def test_calls_of_a_model_are_counted_with_their_tokens_and_price() -> None:
+def test_calls_of_model_counted_with_tokens_and_price() -> None:
     settings = ModelSettings(retries=0, price_prompt=2e6, price_completion=3e6)
 
     def read() -> dict[str, float]:

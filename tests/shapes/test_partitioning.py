@@ -47,7 +47,7 @@ def planted() -> list[Quad]:
     return quads
 
 
-def test_a_planted_fault_of_every_shape_is_found_however_small_the_parts_are() -> None:
+def test_planted_fault_of_every_shape_found_however_small_parts() -> None:
     quads, shapes = planted(), shapes_graph()
     expected = reported(validate(to_graph(quads), shapes))
     assert len(expected) >= len(CASES)
@@ -60,7 +60,7 @@ def test_our_own_shapes_all_look_near() -> None:
     assert Reach.of(shapes_graph()).far is None
 
 
-def test_a_piece_of_the_starter_base_gets_the_same_report(starter_kb: Path) -> None:
+def test_piece_of_starter_base_gets_same_report(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         subjects = [q.subject for q in base.store.match(None, RDF.type, graph=DefaultGraph())]
         some = {each for each in subjects[::50] if not isinstance(each, Triple)}
@@ -72,7 +72,7 @@ def test_a_piece_of_the_starter_base_gets_the_same_report(starter_kb: Path) -> N
     assert reported(validate_parts(lambda: quads, types, shapes, len(quads) // 7)) == expected
 
 
-def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value() -> None:
+def test_instance_of_class_below_held_to_shape_and_taken_as_value() -> None:
     def of(turtle: str) -> list[Quad]:
         return list(parse(PREFIXES + turtle, "x.ttl"))
 
@@ -87,7 +87,7 @@ def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value(
     assert len(found) == 3
 
 
-def test_a_value_is_of_every_class_that_is_looked_for() -> None:
+def test_value_of_every_class_that_is_looked_for() -> None:
     text = "sh:path s:hasNature ; sh:class s:Nature , s:Flavour"
     shapes = Graph().parse(data=FAR.replace("{said}", text))
     both = (
@@ -96,7 +96,7 @@ def test_a_value_is_of_every_class_that_is_looked_for() -> None:
     assert in_parts(parse(PREFIXES + both, "x.ttl"), shapes, 1) == []
 
 
-def test_a_value_without_a_name_is_of_its_classes_too() -> None:
+def test_value_without_name_is_of_its_classes_too() -> None:
     shapes = Graph().parse(data=FAR.replace("{said}", "sh:path s:hasNature ; sh:class s:Nature"))
     sound = ":a a s:Food ; s:hasNature _:hot . _:hot a s:Nature ."
     faulty = ":b a s:Food ; s:hasNature _:bitter . _:bitter a s:Flavour ."
@@ -107,7 +107,7 @@ def test_a_value_without_a_name_is_of_its_classes_too() -> None:
 
 
 @from_table
-def test_a_shape_that_looks_further_is_checked_over_everything(text: str) -> None:
+def test_shape_that_looks_further_is_checked_over_everything(text: str) -> None:
     shapes = Graph().parse(data=FAR.replace("{said}", text))
     quads = list(
         parse(
@@ -127,7 +127,7 @@ def test_a_shape_that_looks_further_is_checked_over_everything(text: str) -> Non
     assert in_parts(quads, shapes, 1) == expected
 
 
-def test_random_graphs_of_few_names_get_the_same_report() -> None:
+def test_random_graphs_of_few_names_get_same_report() -> None:
     draw, shapes = random.Random(7), shapes_graph()  # noqa: S311 - no secret
     kinds = [SHIYI.Food, SHIYI.Dish, SHIYI.Nature, SHIYI.Claim, SHIYI.Evidence, SHIYI.Source]
     names = ("hasNature", "hasIngredient", "evidence", "status", "rating", "conflictsWith")
@@ -146,7 +146,7 @@ def test_random_graphs_of_few_names_get_the_same_report() -> None:
     assert seen > 20
 
 
-def test_quads_of_a_subject_that_stand_apart_are_refused() -> None:
+def test_quads_of_subject_that_stand_apart_are_refused() -> None:
     quads = list(parse(PREFIXES + CASES["dish"][1] + CASES["claim"][0], "x.ttl"))
     with pytest.raises(KnowledgeBaseError, match="stand apart"):
         validate_parts(lambda: [*quads, quads[0]], class_statements(quads), shapes_graph())

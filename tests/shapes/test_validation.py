@@ -43,7 +43,7 @@ def test_a_faulty_graph_breaks_the_expected_constraint(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_message_is_there_in_both_languages_with_a_severity(name: str) -> None:
+def test_every_message_there_in_both_languages_with_severity(name: str) -> None:
     shapes = shapes_graph(name)
     constraints = list(shapes.objects(None, SH.property))
     assert len(constraints) > 0
@@ -62,14 +62,14 @@ def test_an_amount_has_a_number_and_a_unit(name: str, sound: str, faulty: str) -
     assert URIRef(result.component) == SH.PatternConstraintComponent
 
 
-def test_a_subclass_is_held_to_the_shape_of_its_superclass() -> None:
+def test_subclass_is_held_to_shape_of_its_superclass() -> None:
     data = graph(":x a s:MFHSubstance ; s:hasNature :n . :n a s:Flavour .")
     data.add((S.MFHSubstance, RDFS.subClassOf, S.Food))
     data.add((S.Food, RDFS.subClassOf, S.DietaryMaterial))
     assert len(validate(data, shapes_graph("substance"))) == 1
 
 
-def test_an_empty_graph_is_an_error_and_never_conforms() -> None:
+def test_empty_graph_is_error_and_never_conforms() -> None:
     with pytest.raises(KnowledgeBaseError, match="nothing to validate"):
         validate(Graph(), shapes_graph("claim"))
 
@@ -101,7 +101,7 @@ PREFIX sh: <http://www.w3.org/ns/shacl#>
 
 
 @from_table
-def test_a_property_shape_stays_with_a_node_shape_it_means_something_to(
+def test_property_shape_stays_with_node_shape_it_means_something_to(
     extra: str, broken: list[URIRef]
 ) -> None:
     shapes = Graph().parse(data=TOGETHER.replace("{extra}", extra))

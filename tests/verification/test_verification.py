@@ -98,7 +98,7 @@ def test_a_read_pointer_names_the_sentence_alone(starter: Starter, tmp_path: Pat
     assert all(row.end for row in read_pointers(out))
 
 
-def test_pointers_that_hold_pass_and_a_moved_one_fails(starter: Starter, tmp_path: Path) -> None:
+def test_pointers_that_hold_pass_and_moved_one_fails(starter: Starter, tmp_path: Path) -> None:
     registry, out = verified(starter, tmp_path, "read")
     stored = check(registry, out)
     assert stored.checked == len(found(out)) > 5
@@ -198,12 +198,12 @@ def test_words_are_read_for_what_they_say(
     )
 
 
-def test_a_narrower_sign_shows_the_broader_not_the_reverse(reader: Reader) -> None:
+def test_narrower_sign_shows_broader_not_reverse(reader: Reader) -> None:
     assert reader.entails("hasEfficacy", ["efficacy-wenzhongjiangni"], "efficacy-wenzhong")
     assert not reader.entails("hasEfficacy", ["efficacy-wenzhong"], "efficacy-wenzhongjiangni")
 
 
-def test_an_entry_on_another_part_is_not_the_subject(starter: Starter) -> None:
+def test_entry_on_another_part_is_not_subject(starter: Starter) -> None:
     subjects = Subjects(starter.concepts, ("MFHSubstance", "Herb", "Food"))
     assert subjects.of("丁香") == "substance-dingxiang"
     assert subjects.of("丁香油") == ""

@@ -45,7 +45,7 @@ def test_sentence_gets_its_verdict(auditor: Auditor, sentence: str, verdict: str
         assert audited.reasons
 
 
-def test_sentence_is_read_with_what_those_before_are_about(auditor: Auditor) -> None:
+def test_sentence_read_with_what_those_before_about(auditor: Auditor) -> None:
     text = "枸杞子是一种果实。它味甘。"
     assert [each.verdict for each in auditor.audit(text)] == [NOT_ON_RECORD, SUPPORTED]
     assert auditor.audit("它味甘。")[0].verdict == NOT_ON_RECORD
@@ -91,7 +91,7 @@ def test_hundred_sentences_take_less_than_a_second(auditor: Auditor) -> None:
     assert process_time() - started < 2.0  # 1.0 on the machine of the docs; others are slower
 
 
-def test_audit_is_served_as_json_and_as_a_page(starter_kb: Path) -> None:
+def test_audit_is_served_as_json_and_as_page(starter_kb: Path) -> None:
     site = open_site(starter_kb, Settings(), read_only=True)
     client = create_app(site).test_client()
     text = "Ginkgo does not interact with warfarin. 枸杞子味甘。 <b>It cures everything.</b>"

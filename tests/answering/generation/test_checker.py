@@ -25,7 +25,7 @@ def test_sentence_that_restates_its_claim_is_verified(sentence: str, premise: st
 
 
 @from_table
-def test_sentence_that_says_other_than_its_claim_is_refused(
+def test_sentence_that_says_other_than_claim_is_refused(
     sentence: str, premise: str, fault: str
 ) -> None:
     assert fault in fault_of(sentence, [PREMISES[premise]])

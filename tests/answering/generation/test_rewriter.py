@@ -141,7 +141,7 @@ def by_characters(text: str, size: int = 3) -> list[str | None]:
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 
-def test_a_sentence_is_heard_while_the_model_still_writes(
+def test_sentence_is_heard_while_model_still_writes(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     whole = said(answer, GOOD, GOOD)
@@ -178,7 +178,7 @@ def test_no_unchecked_sentence_is_ever_heard(
 
 
 @from_table
-def test_a_reply_that_fails_midway_leaves_the_composed_answer(
+def test_reply_that_fails_midway_leaves_composed_answer(
     endpoint: Streaming, runtime: Runtime, answer: Answer, fault: str
 ) -> None:
     whole = said(answer, GOOD, GOOD)
@@ -205,7 +205,7 @@ def test_a_reply_that_fails_midway_leaves_the_composed_answer(
     assert KEY not in json.dumps(written.to_json(), ensure_ascii=False)
 
 
-def test_a_key_in_the_stream_is_neither_heard_nor_shown(
+def test_key_in_stream_is_neither_heard_nor_shown(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     endpoint.pieces = by_characters(said(answer, f"{KEY}{GOOD}"), 40)
@@ -215,7 +215,7 @@ def test_a_key_in_the_stream_is_neither_heard_nor_shown(
     assert KEY not in json.dumps(written.to_json(), ensure_ascii=False)
 
 
-def test_a_kept_reply_is_heard_again_and_a_streamed_answer_replays(
+def test_kept_reply_heard_again_and_streamed_answer_replays(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     endpoint.pieces = by_characters(said(answer, GOOD))
@@ -242,7 +242,7 @@ def test_events_bear_warnings_before_the_first_sentence(
     assert names == ["path"] * paths + ["warning"] * warnings + ["token"] * 2
 
 
-def test_a_fault_of_the_question_comes_through_the_other_thread() -> None:
+def test_fault_of_question_comes_through_other_thread() -> None:
     def fails(_: object) -> Any:
         raise OutsideError("nobody there")
 
@@ -250,7 +250,7 @@ def test_a_fault_of_the_question_comes_through_the_other_thread() -> None:
         list(relay_events(fails))
 
 
-def test_the_command_prints_what_stands_and_all_of_it(
+def test_command_prints_what_stands_and_all_of_it(
     endpoint: Streaming,
     runtime: Runtime,
     answer: Answer,
@@ -324,7 +324,7 @@ def test_an_unsupported_sentence_is_dropped_with_its_reason(
 
 
 @pytest.mark.parametrize("numbers", [[], [9999], [-1]])
-def test_a_sentence_without_a_claim_of_this_answer_is_dropped(
+def test_sentence_without_claim_of_this_answer_is_dropped(
     scripted_endpoint: Endpoint, runtime: Runtime, written_answer: Answer, numbers: list[int]
 ) -> None:
     scripted_endpoint.say = lambda prompt: reply((GOOD, numbers))
@@ -339,7 +339,7 @@ def test_a_sentence_without_a_claim_of_this_answer_is_dropped(
     [(200, "no JSON at all"), (200, '{"sentences": 7}'), (200, '{"sentences": ["x"]}'), (200, ""),
      (200, "[" * 5000), (500, ""), (429, ""), (401, "")],
 )  # fmt: skip
-def test_a_failing_model_degrades_to_the_composed_answer_with_a_notice(
+def test_failing_model_degrades_to_composed_answer_with_notice(
     scripted_endpoint: Endpoint, runtime: Runtime, written_answer: Answer, found: tuple[int, str]
 ) -> None:
     scripted_endpoint.say = lambda prompt: found
@@ -388,12 +388,12 @@ def test_every_prompt_names_its_holes_and_fills() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "nothing", "{", "[" * 100_000])
-def test_a_malformed_reply_is_an_error_and_never_an_empty_answer(text: str) -> None:
+def test_malformed_reply_is_error_and_never_empty_answer(text: str) -> None:
     with pytest.raises(ReplyError):
         parse_object(text)
 
 
-def test_a_failed_model_is_said_on_the_page_in_json_and_on_standard_error(
+def test_failed_model_said_on_page_in_json_and_on_standard_error(
     scripted_endpoint: Endpoint,
     starter_kb: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -74,7 +74,7 @@ def query(text: str) -> str:
     return json.dumps({"query": text, "explanation": "Foods of a constitution."})
 
 
-def test_a_good_query_runs_and_is_shown_before_and_after(
+def test_good_query_runs_and_shown_before_and_after(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint
 ) -> None:
     written = asked(opened, endpoint, query(GOOD))
@@ -112,7 +112,7 @@ def test_what_never_ends_is_cut_off_and_told(
 @pytest.mark.parametrize(
     "nonsense", ["I cannot help", "{}", '{"query": 7}', "[]", "[" * 5000, query(BACKWARDS)]
 )
-def test_nonsense_ends_after_the_repairs_with_a_reason_for_each(
+def test_nonsense_ends_after_repairs_with_reason_for_each(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint, nonsense: str
 ) -> None:
     written = asked(opened, endpoint, nonsense)
@@ -123,7 +123,7 @@ def test_nonsense_ends_after_the_repairs_with_a_reason_for_each(
     assert all(each.fault for each in written.rounds)
 
 
-def test_an_endpoint_that_fails_is_an_outside_fault_that_shows_no_key(
+def test_endpoint_that_fails_outside_fault_that_shows_no_key(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint
 ) -> None:
     endpoint.say = lambda prompt: (500, "")
@@ -193,7 +193,7 @@ def test_api_and_command_show_every_round(
     site.close()
 
 
-def test_without_a_model_the_way_is_refused_and_says_why(
+def test_without_model_way_is_refused_and_says_why(
     starter_kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--kb", str(starter_kb), "ask", QUESTION, "--sparql"]) == 2

@@ -94,7 +94,7 @@ def test_the_starter_base_opens_as_it_was_read(starter_kb: Path) -> None:
         assert edges(adjacency) == edges(Projection.from_store(base.store, base.release))
 
 
-def test_what_was_reviewed_since_is_in_what_is_opened(kb: Path) -> None:
+def test_what_was_reviewed_since_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         check(base)
         decisions = Decisions(Changes(base.writer))
@@ -105,7 +105,7 @@ def test_what_was_reviewed_since_is_in_what_is_opened(kb: Path) -> None:
         check(base)
 
 
-def test_a_renamed_and_moved_concept_is_in_what_is_opened(kb: Path) -> None:
+def test_renamed_and_moved_concept_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         name = Quad(GOJI, SKOS.prefLabel, Literal("wolfberry", language="en"))
         old = [*base.store.match(GOJI, SKOS.prefLabel, None, DefaultGraph())]
@@ -122,7 +122,7 @@ def test_a_renamed_and_moved_concept_is_in_what_is_opened(kb: Path) -> None:
         assert open_state(base, SCHEMA, base.store).facts.label(GOJI.value, "en") == "wolfberry"
 
 
-def test_what_is_derived_anew_is_in_what_is_opened(kb: Path) -> None:
+def test_what_is_derived_anew_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         replace_derived(base.store, tuple(rule_quads(base.store)), ("rules",))
         check(base)
@@ -153,7 +153,7 @@ def test_files_are_written_again_where_much_changed(
     assert scrub(kb).damages == []
 
 
-def test_claims_that_stay_inside_are_not_in_what_is_opened(kb: Path) -> None:
+def test_claims_that_stay_inside_not_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         facts = open_facts(base.folder / "index", base.release, SCHEMA).facts
         shut = next(iter(facts.by_claim))
@@ -170,7 +170,7 @@ def test_claims_that_stay_inside_are_not_in_what_is_opened(kb: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut short", "no safetensors", "another release"])
-def test_a_base_without_whole_files_opens_all_the_same(kb: Path, harm: str) -> None:
+def test_base_without_whole_files_opens_all_same(kb: Path, harm: str) -> None:
     with KnowledgeBase.open(kb) as base:
         path = base.folder / "index" / FILE
         content = path.read_bytes()

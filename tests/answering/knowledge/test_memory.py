@@ -19,7 +19,7 @@ def opened(base: KnowledgeBase) -> Facts:
     return open_facts(base.folder / "index", base.release, Schema.load()).facts
 
 
-def test_evidence_stays_in_memory_up_to_a_number_of_claims(
+def test_evidence_stays_in_memory_up_to_number_of_claims(
     starter_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evidence, "_CITED_KEPT", 50)
@@ -35,7 +35,7 @@ def test_evidence_stays_in_memory_up_to_a_number_of_claims(
         assert found == [second.of(claim, "zh") for claim in claims]
 
 
-def test_a_name_is_in_memory_once_however_many_claims_have_it(starter_kb: Path) -> None:
+def test_name_in_memory_once_however_many_claims_have_it(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         listed = [f for found in facts.by_subject.values() for f in found if not f.language][:500]
@@ -62,7 +62,7 @@ def test_names_that_nobody_has_are_not_remembered(starter_kb: Path) -> None:
         assert labels._known.cache_info().currsize == before
 
 
-def test_hierarchies_stay_in_memory_up_to_a_number_of_concepts(
+def test_hierarchies_stay_in_memory_up_to_number_of_concepts(
     starter_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facts_of_answers, "_KEPT", 20)
@@ -76,7 +76,7 @@ def test_hierarchies_stay_in_memory_up_to_a_number_of_concepts(
         assert any(len(above) > 1 for above, _ in found)
 
 
-def test_an_entry_that_came_and_went_leaves_nothing_behind() -> None:
+def test_entry_that_came_and_went_leaves_nothing_behind() -> None:
     entries: PatchedMap[str, int] = PatchedMap({"a": 1, "b": 2}, {"b": None})
     for number in range(1000):
         entries = PatchedMap(PatchedMap(entries, {f"c{number}": 3}), {f"c{number}": None})

@@ -86,7 +86,7 @@ def runtime() -> Runtime:
 
 
 @pytest.mark.parametrize("method", ["fused", "neighbourhood"])
-def test_a_product_of_a_release_is_found_and_cited(runtime: Runtime, method: str) -> None:
+def test_product_of_release_is_found_and_cited(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, "What is in Calm Berry Complex?", method=method)
     assert PRODUCT.value in {each.iri for each in answer.linked}
     contains = next(c for c in answer.citations if c.predicate.iri == SHIYI.hasIngredient.value)
@@ -100,7 +100,7 @@ def test_a_product_of_a_release_is_found_and_cited(runtime: Runtime, method: str
     assert "not reviewed" in answer.text
 
 
-def test_an_ingredient_of_a_product_warns_as_its_food(runtime: Runtime) -> None:
+def test_ingredient_of_product_warns_as_its_food(runtime: Runtime) -> None:
     answer = ask(runtime, "Can I take calm berry complex with warfarin?")
     assert [w.severity for w in answer.warnings] == ["interaction"]
     assert answer.verdict.kind == "ask_first"
@@ -124,7 +124,7 @@ def test_without_a_release_nothing_is_laid_over() -> None:
     assert plain.with_releases("What is in Calm Berry Complex?") is plain
 
 
-def test_a_school_is_named_by_its_name_or_iri(runtime: Runtime) -> None:
+def test_school_is_named_by_its_name_or_iri(runtime: Runtime) -> None:
     assert set(schools(runtime.store).values()) == {"warm", "cool"}
     assert (
         find_school(runtime.store, "warm")
@@ -168,7 +168,7 @@ def test_general_school_or_both_is_a_choice(runtime: Runtime) -> None:
     assert {c for c, _ in ask(by_setting, QUESTION, method="chain").trace.claims} == found["school"]
 
 
-def test_reasoning_of_a_school_is_a_text_that_is_found(runtime: Runtime) -> None:
+def test_reasoning_of_school_is_text_that_is_found(runtime: Runtime) -> None:
     texts = ask(runtime, "心悸失眠，何证？", school="cool").trace.texts
     assert iri("reasoning/cool") in {each["iri"] for each in texts}
     steps = ask(runtime, "心悸失眠，何证？", school="cool").trace.steps

@@ -31,7 +31,7 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_api_answers_by_every_method_and_again_alike(client: FlaskClient, method: str) -> None:
+def test_api_answers_by_every_method_and_again_alike(client: FlaskClient, method: str) -> None:
     result = client.post("/api/ask", json={"question": QUESTION, "method": method, "k": 5})
     assert result.status_code == 200, result.text
     answer: dict[str, Any] = result.get_json()
@@ -75,7 +75,7 @@ def test_the_command_answers_and_replays_an_answer(starter_kb: Path, tmp_path: P
 
 
 @from_table
-def test_a_wrong_call_gets_status_two_and_one_line(
+def test_wrong_call_gets_status_two_and_one_line(
     starter_kb: Path, words: tuple[str, ...], says: str
 ) -> None:
     done = shiyi(*words, kb=starter_kb)

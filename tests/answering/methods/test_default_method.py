@@ -24,6 +24,6 @@ def report(starter_kb: Path) -> Iterator[Report]:
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_no_part_or_baseline_recalls_more_than_the_default(report: Report, other: str) -> None:
+def test_no_part_or_baseline_recalls_more_than_default(report: Report, other: str) -> None:
     recall = {run.method: report.metrics(run)["context_recall"].value for run in report.runs}
     assert recall["fused"] >= recall[other]

@@ -46,13 +46,13 @@ def runtime() -> Runtime:
     return made()
 
 
-def test_the_five_published_methods_ours_and_the_baselines_are_there() -> None:
+def test_five_published_methods_ours_and_baselines_are_there() -> None:
     assert set(METHODS) <= set(EVERY)
     assert EVERY[0] == "fused"
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_mark_has_a_citation_that_the_base_holds(runtime: Runtime, method: str) -> None:
+def test_every_mark_has_citation_that_base_holds(runtime: Runtime, method: str) -> None:
     known = {f.claim for found in runtime.facts.by_subject.values() for f in found}
     for question in QUESTIONS:
         answer = ask(runtime, question, method=method)
@@ -91,13 +91,13 @@ def test_every_method_abstains_where_nothing_fits(runtime: Runtime, method: str)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_method_recommends_before_cold_or_heat_is_known(runtime: Runtime, method: str) -> None:
+def test_no_method_recommends_before_cold_or_heat_known(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, "我胃不适，夏季喝什么饮品好？", method=method)
     assert iri("dish-mung") not in [r.iri for r in answer.recommendations]
 
 
 @pytest.mark.parametrize("method", LOOKING)
-def test_a_trace_says_what_the_method_did_in_json(runtime: Runtime, method: str) -> None:
+def test_trace_says_what_method_did_in_json(runtime: Runtime, method: str) -> None:
     trace = ask(runtime, PROPERTY, method=method, k=3).to_json()["trace"]
     assert trace["asked"]["k"] == 3
     assert trace["asked"]["question"] == PROPERTY
@@ -130,14 +130,12 @@ def test_what_is_no_longer_the_same_is_named(runtime: Runtime) -> None:
 
 
 @from_table
-def test_what_is_no_answer_is_refused_with_a_reason(
-    runtime: Runtime, values: dict[str, Any]
-) -> None:
+def test_what_is_no_answer_is_refused_with_reason(runtime: Runtime, values: dict[str, Any]) -> None:
     with pytest.raises((UsageError, FormatError)):
         replay(runtime, values)
 
 
-def test_a_method_that_is_none_is_refused_by_name(runtime: Runtime) -> None:
+def test_method_that_is_none_is_refused_by_name(runtime: Runtime) -> None:
     with pytest.raises(FormatError, match="neighbourhood"):
         ask(runtime, ADVICE, method="oracle")
 
@@ -151,7 +149,7 @@ def test_both_languages_cite_the_same_claims(runtime: Runtime, method: str) -> N
     assert cited(ADVICE) == cited("What should I eat for insomnia?")
 
 
-def test_the_subgraph_of_idisk_is_written_as_its_paper_writes_it(runtime: Runtime) -> None:
+def test_subgraph_of_idisk_written_as_paper_writes_it(runtime: Runtime) -> None:
     steps = ask(runtime, MEETING, method="neighbourhood").trace.steps
     subgraph = next(s for s in steps if s["step"] == "subgraph")
     assert "(枸杞子)-[相互作用]-(华法林)" in subgraph["triples"]
@@ -173,7 +171,7 @@ def test_without_retrieval_only_the_safety_check_speaks(runtime: Runtime) -> Non
     assert ask(runtime, ADVICE, method="none").abstained
 
 
-def test_random_paths_are_drawn_alike_for_the_same_question(runtime: Runtime) -> None:
+def test_random_paths_are_drawn_alike_for_same_question(runtime: Runtime) -> None:
     one, two = (ask(runtime, ADVICE, method="random-paths") for _ in range(2))
     assert one.trace.steps == two.trace.steps
     assert one.trace.steps

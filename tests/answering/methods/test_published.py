@@ -90,7 +90,7 @@ def steps(
 # spot
 
 
-def test_both_recalls_are_merged_into_fifteen_and_every_verdict_is_told(runtime: Runtime) -> None:
+def test_both_recalls_merged_into_fifteen_and_every_verdict_told(runtime: Runtime) -> None:
     answer = ask(runtime, "绿豆的药性是什么？", method="spot")
     names = [step["step"] for step in answer.trace.steps]
     assert names[:2] == ["recall", "recall"]
@@ -127,7 +127,7 @@ def test_each_recall_can_stand_alone(key: str, by: str) -> None:
 # layers
 
 
-def test_veiled_words_go_to_the_term_a_person_chose() -> None:
+def test_veiled_words_go_to_term_person_chose() -> None:
     constipation = [
         Quad(resource("symptom-hard"), RDF.type, SHIYI.Symptom, DEFAULT),
         Quad(resource("symptom-hard"), SKOS.prefLabel, Literal("便秘", language="zh"), DEFAULT),
@@ -143,7 +143,7 @@ def test_veiled_words_go_to_the_term_a_person_chose() -> None:
     assert [t["term"] for t in found[0]["terms"] if t["word"] == "不更衣"] == [iri("symptom-hard")]
 
 
-def test_words_of_a_case_go_to_what_they_refer_to(runtime: Runtime) -> None:
+def test_words_of_case_go_to_what_they_refer_to(runtime: Runtime) -> None:
     found = steps(runtime, "目不交睫是什么意思？", "layers", "terms")
     assert iri("symptom-sleep") in [t["term"] for t in found[0]["terms"]]
 
@@ -151,7 +151,7 @@ def test_words_of_a_case_go_to_what_they_refer_to(runtime: Runtime) -> None:
 # therapy
 
 
-def test_beam_one_loses_a_case_that_beam_three_finds(runtime: Runtime) -> None:
+def test_beam_one_loses_case_that_beam_three_finds(runtime: Runtime) -> None:
     embedder = open_shipped()
     assert embedder is not None
     entities = (iri("symptom-sleep"), iri("symptom-stomach"))
@@ -171,7 +171,7 @@ def test_the_nearer_class_has_the_smaller_distance(runtime: Runtime) -> None:
     assert way.leaves[0][1] < way.leaves[-1][1]
 
 
-def test_a_like_case_is_told_as_an_example_and_never_cited(runtime: Runtime) -> None:
+def test_like_case_told_as_example_and_never_cited(runtime: Runtime) -> None:
     answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=Profile(age=30, sex="female"))
     assert any("病例只是例子" in each for each in answer.missing)
     assert not any("/case/" in c.claim for c in answer.citations)
@@ -186,7 +186,7 @@ def test_trace_of_facets_is_json(runtime: Runtime, question: str) -> None:
     assert json.dumps(ask(runtime, question, method="therapy").to_json(), ensure_ascii=False)
 
 
-def test_facets_give_way_one_after_another_and_the_reader_is_told(runtime: Runtime) -> None:
+def test_facets_give_way_one_after_another_and_reader_told(runtime: Runtime) -> None:
     profile = Profile(age=70, sex="female")
     answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=profile)
     message = next(s for s in answer.trace.steps if s["step"] == "cases")
@@ -194,7 +194,7 @@ def test_facets_give_way_one_after_another_and_the_reader_is_told(runtime: Runti
     assert any("年龄段" in each for each in answer.missing)
 
 
-def test_without_a_disease_entity_the_term_layer_is_searched(runtime: Runtime) -> None:
+def test_without_disease_entity_term_layer_is_searched(runtime: Runtime) -> None:
     answer = ask(runtime, "绿豆的药性是什么？", method="therapy")
     assert "no descent" in [s["step"] for s in answer.trace.steps]
     assert answer.citations
@@ -213,7 +213,7 @@ def test_a_question_becomes_chains_from_the_schema(runtime: Runtime) -> None:
     assert iri("substance-lily") in [r.iri for r in answer.recommendations]
 
 
-def test_an_answered_question_of_its_kind_lends_its_chain() -> None:
+def test_answered_question_of_its_kind_lends_its_chain() -> None:
     node, stored = (
         NamedNode(f"{ID}chain/1"),
         kitchen_claim("substance-lily", "relieves", resource("symptom-sleep")),
@@ -252,7 +252,7 @@ def test_a_hub_is_cut_and_that_is_said() -> None:
     assert found["claims"] <= 4
 
 
-def test_a_claim_withdrawn_since_the_index_was_made_is_left_out() -> None:
+def test_claim_withdrawn_since_index_made_left_out() -> None:
     runtime = made()
     assert ask(runtime, "绿豆的药性是什么？", method="spot").citations
     store = runtime.store
@@ -266,7 +266,7 @@ def test_a_claim_withdrawn_since_the_index_was_made_is_left_out() -> None:
         assert gone.claim not in {claim for claim, _ in answer.trace.claims}
 
 
-def test_a_hub_is_looked_at_by_its_surest_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_is_looked_at_by_its_surest_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.answering.methods.method.HUB", 2)
     facts = made().facts
     found = claims_at(facts, iri("substance-mung"))

@@ -67,7 +67,7 @@ def reported(runtime: Runtime, question: str) -> Told:
     return Told(tuple(found.get("cases", ())), reached, tuple(found.get("relaxed", ())))
 
 
-def test_the_sample_is_found_by_paraphrase_and_filed_right(sampled: Runtime) -> None:
+def test_sample_is_found_by_paraphrase_and_filed_right(sampled: Runtime) -> None:
     assert len(CASES) == len(sampled.casebook.cases) == 60
     by_text = {case.text: case for case in sampled.casebook.cases}
     for part, least in (("known", 60), ("held", 30)):
@@ -101,7 +101,7 @@ def test_the_example_of_the_paper_reaches_tumours(sampled: Runtime) -> None:
     assert seen.kept.startswith("a16")
 
 
-def test_an_adult_is_given_no_case_of_a_child(sampled: Runtime) -> None:
+def test_adult_is_given_no_case_of_child(sampled: Runtime) -> None:
     by_iri = {case.iri: case for case in sampled.casebook.cases}
     child = reported(sampled, "6岁男孩，咳嗽发热，痰黄稠")
     adult = reported(sampled, "66岁，咳嗽痰多色白")
@@ -116,14 +116,14 @@ def test_one_level_and_two_reach_other_classes(sampled: Runtime) -> None:
     assert reported(runtime, "咳嗽吃什么").kept == "a04"
 
 
-def test_so_many_cases_are_shown_as_the_setting_says(sampled: Runtime) -> None:
+def test_so_many_cases_are_shown_as_setting_says(sampled: Runtime) -> None:
     one = replace(sampled.settings, terms=replace(sampled.settings.terms, cases=1))
     question = "老寒腿，膝盖一冷就疼"
     assert len(reported(sampled, question).cases) > 1
     assert len(reported(replace(sampled, settings=one), question).cases) == 1
 
 
-def test_what_is_near_to_nothing_is_filed_under_nothing() -> None:
+def test_what_is_near_to_nothing_filed_under_nothing() -> None:
     way = ClassDescent((("x", 1.4), ("y", 1.5)), ({"step": "descent"}, {"step": "descent"}))
     assert _sure(way, entities=1, most=0.8) is way
     far = _sure(way, entities=1, most=0.6)
@@ -131,7 +131,7 @@ def test_what_is_near_to_nothing_is_filed_under_nothing() -> None:
     assert far.steps[-1]["step"] == "abstained"
 
 
-def test_a_sign_of_many_complaints_gives_way_to_a_complaint() -> None:
+def test_sign_of_many_complaints_gives_way_to_complaint() -> None:
     assert find_class_codes("疲劳，出汗")[0] == "a06-01"
     assert find_class_codes("出汗多，人很累，咳嗽")[0] == "a04-04"
     assert find_class_codes("枸杞的性味") == ()
@@ -144,7 +144,7 @@ def test_made_up_cases_are_called_so(sampled: Runtime) -> None:
     assert cold.cases == cold.made_up > 0
 
 
-def test_the_page_and_the_api_offer_schools_and_products(sample_kb: Path) -> None:
+def test_page_and_api_offer_schools_and_products(sample_kb: Path) -> None:
     site = open_site(sample_kb, Settings(), read_only=True)
     try:
         client = create_app(site).test_client()

@@ -38,7 +38,7 @@ def test_two_things_with_one_effect_warn_of_each_other(
 
 
 @from_table
-def test_the_warning_cites_a_claim_of_each_and_says_what_it_is_not(
+def test_warning_cites_claim_of_each_and_says_what_it_is_not(
     runtime: Runtime, question: str
 ) -> None:
     answer = ask(runtime, question)
@@ -51,14 +51,12 @@ def test_the_warning_cites_a_claim_of_each_and_says_what_it_is_not(
 
 
 @from_table
-def test_a_meal_and_what_is_recorded_vaguely_are_not_warned_of(
-    runtime: Runtime, question: str
-) -> None:
+def test_meal_and_what_is_recorded_vaguely_not_warned_of(runtime: Runtime, question: str) -> None:
     assert not _adding(ask(runtime, question))
 
 
 @from_table
-def test_what_is_recorded_of_the_pair_is_said_and_not_derived_anew(
+def test_what_is_recorded_of_pair_said_and_not_derived_anew(
     runtime: Runtime, question: str, text: str
 ) -> None:
     answer = ask(runtime, question)
@@ -67,7 +65,7 @@ def test_what_is_recorded_of_the_pair_is_said_and_not_derived_anew(
 
 
 @from_table
-def test_a_medicine_of_which_only_the_effect_is_recorded_is_heeded(
+def test_medicine_of_which_only_effect_recorded_heeded(
     runtime: Runtime, question: str, effect: str
 ) -> None:
     answer = ask(runtime, question)
@@ -75,7 +73,7 @@ def test_a_medicine_of_which_only_the_effect_is_recorded_is_heeded(
     assert recorded or any(effect in text for text in _adding(answer))
 
 
-def test_nothing_is_suggested_that_adds_to_what_is_taken(runtime: Runtime) -> None:
+def test_nothing_suggested_that_adds_to_what_is_taken(runtime: Runtime) -> None:
     alone = ask(runtime, "失眠吃什么")
     beside = ask(runtime, "睡前在吃褪黑素，失眠还能吃什么")
     by_profile = ask(runtime, "失眠吃什么", profile=Profile(medicines=("褪黑素",)))
@@ -115,13 +113,13 @@ def _of(thing: str, weight: int = _SURE, end: str = "") -> Record:
         ("bleeding", _of("drug-warfarin"), _of("supplement-pelargonium"), False),
     ],
 )  # fmt: skip
-def test_what_is_eaten_prescribed_or_recorded_together_is_left_to_that(
+def test_what_is_eaten_prescribed_or_recorded_together_left_to_that(
     runtime: Runtime, effect: str, one: Record, other: Record, unsaid: bool
 ) -> None:
     assert _is_unstated(runtime.safety, _OF[effect], one, other) is unsaid
 
 
-def test_a_source_that_found_nothing_or_a_record_of_what_is_meant_settles_it_alone(
+def test_source_that_found_nothing_or_record_of_what_is_meant_settles_it_alone(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safety, bleeding = runtime.safety, _OF["bleeding"]

@@ -37,7 +37,7 @@ def lines(runtime: Runtime, language: str, *items: str) -> list[str]:
     return ["".join(words for words, _ in pieces) for pieces in caution_lines(context, about)]
 
 
-def test_a_state_and_a_medicine_stand_once_with_all_they_concern(kitchen_runtime: Runtime) -> None:
+def test_state_and_medicine_stand_once_with_all_they_concern(kitchen_runtime: Runtime) -> None:
     assert lines(kitchen_runtime, "zh", "substance-yam", "substance-lily", "substance-goji") == [
         "慎用：孕妇（山药、百合）",
         "可能相互作用，先问医生或药师：正在用华法林（山药、枸杞子）",
@@ -63,7 +63,7 @@ def test_an_answer_names_each_caution_in_one_place(kitchen_runtime: Runtime, que
     assert len(answer.citations) <= 20
 
 
-def test_what_any_source_forbids_is_forbidden_and_in_english_nothing_forbidden_is_a_caution(
+def test_what_any_source_forbids_forbidden_and_in_english_nothing_forbidden_caution(
     runtime: Runtime,
 ) -> None:
     safety, evidences = runtime.safety, runtime.safety.evidences

@@ -25,7 +25,7 @@ def joined(answer: Answer) -> list[str]:
 
 
 @from_table
-def test_an_efficacy_that_is_for_the_symptom_is_told_with_both_claims_and_as_no_proof(
+def test_efficacy_that_is_for_symptom_told_with_both_claims_and_as_no_proof(
     runtime: Runtime, question: str, efficacy: str, symptom: str
 ) -> None:
     answer = ask(runtime, question)
@@ -47,7 +47,7 @@ def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
     assert "所对的是痰多、咳嗽" in sentence
 
 
-def test_paths_lead_from_a_symptom_through_an_efficacy_to_what_has_it(runtime: Runtime) -> None:
+def test_paths_lead_from_symptom_through_efficacy_to_what_has_it(runtime: Runtime) -> None:
     way = (
         Step(SHIYI.directedAt.value, forward=False),
         Step(SHIYI.hasEfficacy.value, forward=False),
@@ -59,7 +59,7 @@ def test_paths_lead_from_a_symptom_through_an_efficacy_to_what_has_it(runtime: R
     )
 
 
-def test_a_direct_record_ranks_above_an_efficacy_and_explains(runtime: Runtime) -> None:
+def test_direct_record_ranks_above_efficacy_and_explains(runtime: Runtime) -> None:
     cough, effect, food = (
         resource(n).value for n in ("symptom-cough", "efficacy-zhike-cough", "x")
     )
@@ -76,7 +76,7 @@ def test_a_direct_record_ranks_above_an_efficacy_and_explains(runtime: Runtime) 
 
 
 @from_table
-def test_a_model_may_not_make_a_use_of_it(runtime: Runtime, text: str, stands: bool) -> None:
+def test_model_may_not_make_use_of_it(runtime: Runtime, text: str, stands: bool) -> None:
     answer = ask(runtime, "川贝母能治咳嗽吗")
     [efficacy, symptom] = answer.citations[1:3]
     assert (efficacy.object.label, symptom.object.label) == ("润肺止咳", "咳嗽")
@@ -85,7 +85,7 @@ def test_a_model_may_not_make_a_use_of_it(runtime: Runtime, text: str, stands: b
     assert check.fault(text, [symptom]) != ""
 
 
-def test_no_efficacy_left_to_doctors_is_for_a_symptom_and_none_for_a_sign_of_alarm(
+def test_no_efficacy_left_to_doctors_for_symptom_and_none_for_sign_of_alarm(
     runtime: Runtime,
 ) -> None:
     facts = runtime.facts
@@ -97,7 +97,7 @@ def test_no_efficacy_left_to_doctors_is_for_a_symptom_and_none_for_a_sign_of_ala
 
 
 @from_table
-def test_what_has_an_effect_is_suggested_with_the_claim_that_says_so(
+def test_what_has_effect_suggested_with_claim_that_says_so(
     runtime: Runtime, question: str, effect: str
 ) -> None:
     answer = ask(runtime, question)
@@ -110,13 +110,13 @@ def test_what_has_an_effect_is_suggested_with_the_claim_that_says_so(
 
 
 @from_table
-def test_nothing_is_suggested_for_what_a_doctor_has_to_see_first(
+def test_nothing_suggested_for_what_doctor_has_to_see_first(
     runtime: Runtime, method: str, question: str
 ) -> None:
     assert not ask(runtime, question, method=method).recommendations
 
 
-def test_effects_left_to_doctors_are_those_with_a_red_flag_in_the_tables(runtime: Runtime) -> None:
+def test_effects_left_to_doctors_those_with_red_flag_in_tables(runtime: Runtime) -> None:
     flagged = [
         iri
         for iri in runtime.facts.members(SHIYI.Efficacy)
@@ -166,9 +166,7 @@ def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
     return first, second, third
 
 
-def test_a_supplement_needs_a_rated_effect_where_one_has_it(
-    runtime: Runtime, parsed: Question
-) -> None:
+def test_supplement_needs_rated_effect_where_one_has_it(runtime: Runtime, parsed: Question) -> None:
     well, wanting, plain = _ways(runtime)
     asked = read(runtime, "which supplement for insomnia")
     assert asked.wants_supplement
@@ -176,14 +174,14 @@ def test_a_supplement_needs_a_rated_effect_where_one_has_it(
     assert _drop_unsupported(asked, (wanting, plain), runtime.safety) == [plain]
 
 
-def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
+def test_whatever_else_asked_for_needs_none_but_nothing_found_wanting(
     runtime: Runtime, parsed: Question
 ) -> None:
     well, wanting, plain = _ways(runtime)
     assert _drop_unsupported(parsed, (well, wanting, plain), runtime.safety) == [well, plain]
 
 
-def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime) -> None:
+def test_of_sources_that_differ_most_careful_rating_counts(runtime: Runtime) -> None:
     evidences, facts = runtime.safety.evidences, runtime.facts
     kinds = {SHIYI.isEffectiveFor, SHIYI.interactsWith}
     derived = [claim for claim, found in facts.by_claim.items() if found[0].derived]

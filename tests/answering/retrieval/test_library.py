@@ -39,13 +39,13 @@ def library() -> Library:
     return Library.build(UNITS, "r1", open_shipped())
 
 
-def test_words_are_pairs_of_characters_and_whole_latin_words() -> None:
+def test_words_pairs_of_characters_and_whole_latin_words() -> None:
     assert words("吃姜好吗？Vitamin B12") == ["吃姜", "姜好", "好吗", "vitamin", "b12"]
     assert words("姜。") == ["姜"]
     assert words("!?") == []
 
 
-def test_a_name_of_one_character_is_found_where_it_stands_alone(library: Library) -> None:
+def test_name_of_one_character_found_where_it_stands_alone(library: Library) -> None:
     assert library.by_words("姜 ginger", 1)[0].unit.iri == "claim/2"
 
 
@@ -86,7 +86,7 @@ def test_units_have_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPa
     assert len(library) == 7
 
 
-def test_an_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
+def test_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", open_shipped(), tmp_path)
     opened = Library.open(tmp_path, "r1", open_shipped())
     assert [h.unit.iri for h in opened.by_words("失眠", 2)] == ["claim/3"]
@@ -110,7 +110,7 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path) -> None:
     assert opened.by_meaning("失眠", 1) == ()
 
 
-def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() -> None:
+def test_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() -> None:
     store = bases.stored()
     claim = bases.kitchen_claim("substance-lily", "relieves", NamedNode(bases.iri("symptom-sleep")))
     store.change(add=list(claim_quads(claim)))
@@ -160,7 +160,7 @@ def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() ->
     assert by_kind[PAIR].text == "睡不着吃什么？ 百合。"
 
 
-def test_an_index_of_an_earlier_build_is_not_opened(tmp_path: Path) -> None:
+def test_index_of_earlier_build_is_not_opened(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", None, tmp_path)
     stored = Memmap.open(tmp_path / FILE)
     write(tmp_path / FILE, stored.arrays, **{**stored.about, "format": "5"})
@@ -168,7 +168,7 @@ def test_an_index_of_an_earlier_build_is_not_opened(tmp_path: Path) -> None:
         Library.open(tmp_path, "r1", None)
 
 
-def test_claims_and_the_passages_that_bear_them_come_back(tmp_path: Path) -> None:
+def test_claims_and_passages_that_bear_them_come_back(tmp_path: Path) -> None:
     claim, other = (f"{ID}claim/{content_hash('姜', 'relieves', end)}" for end in ("感冒", "咳"))
     found = [
         Unit(claim, CLAIM, "姜 缓解 感冒", (claim,)),
@@ -181,7 +181,7 @@ def test_claims_and_the_passages_that_bear_them_come_back(tmp_path: Path) -> Non
     assert library.texts_of([other], (CLAIM, PASSAGE)) == (found[1],)
 
 
-def test_a_file_cut_short_or_of_other_parts_is_refused(tmp_path: Path) -> None:
+def test_file_cut_short_or_of_other_parts_refused(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", open_shipped(), tmp_path)
     mapped = Memmap.open(tmp_path / FILE)
     for name, other in (

@@ -63,7 +63,7 @@ def test_both_engines_answer_alike() -> None:
     assert found[0] == found[1]
 
 
-def test_above_the_bound_of_cost_the_adjacency_is_walked() -> None:
+def test_above_bound_of_cost_adjacency_is_walked() -> None:
     found = []
     for bound, engine in ((0, ADJACENCY), (10_000, SPARQL)):
         answer = ask(bases.runtime(settings=Settings(paths=PathSettings(sparql_hops=bound))), SLEEP)
@@ -83,7 +83,7 @@ def test_both_engines_gather_the_same_paths() -> None:
     assert len(found[0][0]) > 3
 
 
-def test_of_a_hubs_many_paths_those_are_kept_that_may_be_shown_or_suggested(
+def test_of_hubs_many_paths_those_kept_that_may_be_shown_or_suggested(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = bases.runtime(

@@ -24,7 +24,7 @@ def test_an_answer_comes_down_to_a_verdict(
 
 
 @pytest.mark.parametrize("question", ["痛风不能吃什么", "what is off limits with gout"])
-def test_the_verdict_on_what_to_avoid_is_the_list(runtime: Runtime, question: str) -> None:
+def test_verdict_on_what_to_avoid_is_list(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     verdict = next(s for s in answer.sentences if s.text == answer.verdict.text)
     assert verdict.claims
@@ -43,7 +43,7 @@ def _urgent(answer: Answer) -> str:
     return next(w.text for w in answer.warnings if w.severity == "emergency")
 
 
-def test_the_numbers_to_call_are_those_of_the_country(runtime: Runtime) -> None:
+def test_numbers_to_call_are_those_of_country(runtime: Runtime) -> None:
     def within(country: str) -> Runtime:
         chosen = replace(Settings().answer, country=country)
         return replace(runtime, settings=replace(runtime.settings, answer=chosen))

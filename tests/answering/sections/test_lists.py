@@ -8,7 +8,7 @@ from tests.tables import from_table
 
 
 @from_table
-def test_what_to_leave_out_is_told_from_what_to_eat(
+def test_what_to_leave_out_told_from_what_to_eat(
     runtime: Runtime, question: str, avoid: bool, advice: bool
 ) -> None:
     asked = read(runtime, question)
@@ -48,7 +48,7 @@ def test_what_a_medicine_forbids_is_its_interactions(runtime: Runtime) -> None:
 
 
 @from_table
-def test_things_of_a_nature_are_listed_alike_in_both_languages(
+def test_things_of_nature_listed_alike_in_both_languages(
     runtime: Runtime, zh: str, en: str
 ) -> None:
     one, other = ask(runtime, zh), ask(runtime, en)
@@ -58,9 +58,7 @@ def test_things_of_a_nature_are_listed_alike_in_both_languages(
 
 
 @from_table
-def test_a_sign_told_in_a_sentence_is_not_read_as_an_emergency(
-    runtime: Runtime, question: str
-) -> None:
+def test_sign_told_in_sentence_not_read_as_emergency(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert not any(w.severity == "emergency" for w in answer.warnings)
     assert any(m.iri.endswith("symptom-constipation") for m in answer.linked)
@@ -68,7 +66,7 @@ def test_a_sign_told_in_a_sentence_is_not_read_as_an_emergency(
 
 
 @from_table
-def test_a_list_meets_every_condition_that_its_words_set(
+def test_list_meets_every_condition_that_its_words_set(
     runtime: Runtime, question: str, conditions: set[str], named: set[str], absent: set[str]
 ) -> None:
     found = {

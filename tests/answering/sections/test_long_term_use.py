@@ -23,14 +23,12 @@ def test_long_or_daily_use_is_heard(runtime: Runtime, question: str) -> None:
 
 
 @from_table
-def test_what_lasts_or_is_taken_already_is_no_such_question(
-    runtime: Runtime, question: str
-) -> None:
+def test_what_lasts_or_taken_already_no_such_question(runtime: Runtime, question: str) -> None:
     assert not _asks(runtime, question)
 
 
 @from_table
-def test_what_is_recorded_of_long_use_comes_first_with_its_claims(
+def test_what_is_recorded_of_long_use_comes_first_with_claims(
     runtime: Runtime, question: str, found: tuple[str, ...]
 ) -> None:
     answer = ask(runtime, question)
@@ -44,7 +42,7 @@ def test_what_is_recorded_of_long_use_comes_first_with_its_claims(
 
 
 @pytest.mark.parametrize("question", ["五味子可以每天吃吗", "Can I drink green tea every day?"])
-def test_where_nothing_is_recorded_of_it_that_is_said_and_no_consent(
+def test_where_nothing_recorded_of_it_that_is_said_and_no_consent(
     runtime: Runtime, question: str
 ) -> None:
     answer = ask(runtime, question)
@@ -53,7 +51,7 @@ def test_where_nothing_is_recorded_of_it_that_is_said_and_no_consent(
 
 
 @from_table
-def test_nothing_is_said_of_long_use_unasked_of_other_dependence_or_before_a_doctor(
+def test_nothing_said_of_long_use_unasked_of_other_dependence_or_before_doctor(
     runtime: Runtime, question: str
 ) -> None:
     assert not any(s.text.startswith(_LEAD) for s in ask(runtime, question).sentences)

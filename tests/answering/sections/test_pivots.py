@@ -87,7 +87,7 @@ def test_accepting_a_candidate_changes_a_verdict(runtime: Runtime) -> None:
     assert ask(runtime, request).verdict.kind == "ask_first"
 
 
-def test_pivots_are_served_as_json_and_in_a_fold(starter_kb: Path) -> None:
+def test_pivots_are_served_as_json_and_in_fold(starter_kb: Path) -> None:
     site = open_site(starter_kb, Settings(), read_only=True)
     client = create_app(site).test_client()
     question = {"q": "婴儿可以吃蜂蜜吗", "lang": "en"}

@@ -29,7 +29,7 @@ def test_recorded_pairs_are_seldom_not_on_record(runtime: Runtime, language: str
 
 
 @from_table
-def test_what_is_in_a_thing_is_told_and_permits_nothing(
+def test_what_is_in_thing_told_and_permits_nothing(
     runtime: Runtime, question: str, kind: str
 ) -> None:
     answer = ask(runtime, AskRequest(question))
@@ -41,7 +41,7 @@ def test_what_is_in_a_thing_is_told_and_permits_nothing(
 
 
 @from_table
-def test_no_advice_answers_a_question_about_an_unknown_thing(
+def test_no_advice_answers_question_about_unknown_thing(
     runtime: Runtime, question: str, unknown: bool
 ) -> None:
     answer = ask(runtime, AskRequest(question))

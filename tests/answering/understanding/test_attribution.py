@@ -32,7 +32,7 @@ def test_ages_are_read_as_people_tell_them(runtime: Runtime, text: str, wanted: 
     assert wanted in stored(runtime, text)
 
 
-def test_a_loose_word_for_a_child_gives_way_to_its_age(runtime: Runtime) -> None:
+def test_loose_word_for_child_gives_way_to_age(runtime: Runtime) -> None:
     assert "infant" not in stored(runtime, "三岁宝宝能吃蜂蜜吗")
     assert "infant" in stored(runtime, "三岁宝宝和刚满月的婴儿能吃蜂蜜吗")
 
@@ -48,12 +48,12 @@ def _barred(runtime: Runtime, question: str) -> bool:
 
 
 @from_table
-def test_an_allergy_counts_for_who_has_it_and_is_to_eat(runtime: Runtime, question: str) -> None:
+def test_allergy_counts_for_who_has_it_and_to_eat(runtime: Runtime, question: str) -> None:
     assert _barred(runtime, question)
 
 
 @from_table
-def test_an_allergy_is_left_out_for_who_does_not_have_it_and_that_is_said(
+def test_allergy_left_out_for_who_does_not_have_it_and_that_is_said(
     runtime: Runtime, question: str
 ) -> None:
     assert not _barred(runtime, question)
@@ -62,11 +62,11 @@ def test_an_allergy_is_left_out_for_who_does_not_have_it_and_that_is_said(
 
 
 @from_table
-def test_what_is_told_of_another_does_not_enter_the_profile(runtime: Runtime, words: str) -> None:
+def test_what_is_told_of_another_does_not_enter_profile(runtime: Runtime, words: str) -> None:
     assert profile_in(runtime, words) == Profile()
 
 
-def test_what_the_asker_told_of_themselves_is_not_put_on_another(runtime: Runtime) -> None:
+def test_what_asker_told_of_themselves_not_put_on_another(runtime: Runtime) -> None:
     first = converse(runtime, "我在吃华法林，睡不好，老公也不理解我，我应该吃什么", Context())
     second = converse(runtime, "我妈也想喝点什么，她没吃药", first.context)
     assert not any(

@@ -8,7 +8,7 @@ from shiyi.answering.understanding.differentiation import differentiate
 from shiyi.ontology.terms import SHIYI
 
 
-def test_of_the_patterns_that_share_a_sign_so_many_of_the_best_known_are_looked_at(
+def test_of_patterns_that_share_sign_so_many_of_best_known_looked_at(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = runtime.facts

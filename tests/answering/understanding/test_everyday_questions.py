@@ -11,7 +11,7 @@ WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_a_thing_named_beside_a_wish_for_advice_is_checked(runtime: Runtime, method: str) -> None:
+def test_thing_named_beside_wish_for_advice_is_checked(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, WORT, method=method)
     (warned,) = [w for w in answer.warnings if w.severity == "interaction"]
     assert warned.text.startswith("St John's wort")
@@ -26,7 +26,7 @@ def test_what_gout_forbids_is_named_by_groups(runtime: Runtime) -> None:
 
 
 @from_table
-def test_foods_rich_in_a_nutrient_are_listed_with_their_claims(
+def test_foods_rich_in_nutrient_are_listed_with_claims(
     runtime: Runtime, question: str, nutrient: str, food: str
 ) -> None:
     answer = ask(runtime, question)

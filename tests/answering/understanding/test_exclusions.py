@@ -10,14 +10,14 @@ from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask, converse, profile_in
 
 
-def test_a_diet_is_no_danger_and_its_warning_says_who_leaves_it_out(runtime: Runtime) -> None:
+def test_diet_no_danger_and_warning_says_who_leaves_it_out(runtime: Runtime) -> None:
     answer = ask(runtime, "vegetarian, can I take fish oil?")
     assert {w.severity for w in answer.warnings} == {"caution"}
     assert "vegetarians leave out" in answer.sentences[0].text
     assert "doctor" not in answer.text.split("###")[0]
 
 
-def test_a_diet_stays_for_the_session_and_is_said_of_nobody_else(runtime: Runtime) -> None:
+def test_diet_stays_for_session_and_said_of_nobody_else(runtime: Runtime) -> None:
     turn = converse(runtime, "我吃素", Context())
     after = converse(runtime, "贫血吃什么", turn.context)
     named = {r.label for r in after.answer.recommendations}
@@ -28,7 +28,7 @@ def test_a_diet_stays_for_the_session_and_is_said_of_nobody_else(runtime: Runtim
     assert "清真" not in ask(runtime, "阿胶适合孕妇吃吗").text
 
 
-def test_an_allergy_told_after_a_question_is_read_with_it(runtime: Runtime) -> None:
+def test_allergy_told_after_question_is_read_with_it(runtime: Runtime) -> None:
     turn = converse(runtime, "能吃螃蟹吗", Context())
     message = converse(runtime, "我对海鲜过敏", turn.context)
     assert "过敏" in message.answer.sentences[0].text
@@ -41,7 +41,7 @@ def test_a_group_of_a_profile_is_kept_from(runtime: Runtime) -> None:
     assert not [m for m in answer.missing if "坚果" in m]
 
 
-def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> None:
+def test_lists_of_what_is_not_eaten_read_to_end(runtime: Runtime) -> None:
     def result(question: str) -> list[str]:
         return [m.text for m in allergens(QuestionText.of(question), runtime.linker.link(question))]
 
@@ -58,9 +58,7 @@ def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> N
         ] == names
 
 
-def test_a_harm_recorded_for_a_disease_stands_before_the_group_it_leaves_out(
-    runtime: Runtime,
-) -> None:
+def test_harm_recorded_for_disease_stands_before_group_it_leaves_out(runtime: Runtime) -> None:
     answer = ask(runtime, "我有乳糜泻，可以吃麦芽吗？")
     harms = [
         f.claim
@@ -69,6 +67,6 @@ def test_a_harm_recorded_for_a_disease_stands_before_the_group_it_leaves_out(
     assert {c for w in answer.warnings for c in w.claims} & set(harms)
 
 
-def test_nothing_is_held_of_who_is_allergic_to_nothing(runtime: Runtime) -> None:
+def test_nothing_held_of_who_is_allergic_to_nothing(runtime: Runtime) -> None:
     content = "I'm not allergic to anything, can I eat royal jelly?"
     assert profile_in(runtime, content).allergies == ()

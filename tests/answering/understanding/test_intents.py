@@ -17,14 +17,14 @@ def test_what_helps_asks_for_anything(runtime: Runtime) -> None:
         assert read(runtime, question).wants("advice")
 
 
-def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
+def test_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
     answer = ask(runtime, "川贝炖雪梨怎么做")
     assert resource("dish-fritillaria-stewed-pear").value in {m.iri for m in answer.linked}
     assert "隔水炖" in answer.text
 
 
 @from_table
-def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
+def test_who_asks_how_to_end_pregnancy_sent_to_doctor_and_given_no_food(
     runtime: Runtime, question: str
 ) -> None:
     assert "abortion" in find_foreign_topics(QuestionText.of(question))
@@ -36,7 +36,7 @@ def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
 
 
 @from_table
-def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
+def test_who_fears_or_has_had_miscarriage_is_answered(question: str) -> None:
     assert not find_foreign_topics(QuestionText.of(question))
 
 
@@ -46,14 +46,14 @@ def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
 
 
 @from_table
-def test_who_feels_ill_after_a_wild_mushroom_is_an_emergency(
+def test_who_feels_ill_after_wild_mushroom_is_emergency(
     runtime: Runtime, question: str, emergency: bool
 ) -> None:
     assert read(runtime, question).urgent is emergency
 
 
 @from_table
-def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(
+def test_what_is_to_be_left_out_no_wish_for_advice_whatever_it_is_called(
     runtime: Runtime, question: str
 ) -> None:
     asked = read(runtime, question)
@@ -61,7 +61,7 @@ def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(
     assert not asked.wants("advice")
 
 
-def test_milk_of_a_mother_is_no_food_of_a_cow(runtime: Runtime) -> None:
+def test_milk_of_mother_is_no_food_of_cow(runtime: Runtime) -> None:
     answer = ask(runtime, "how to dry up breast milk naturally, can I drink sage tea")
     cow = resource("substance-niunai").value
     assert cow not in {mention.iri for mention in answer.linked}
@@ -74,7 +74,7 @@ def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
 
 
 @from_table
-def test_salt_with_potassium_is_warned_of_where_potassium_rises(
+def test_salt_with_potassium_warned_of_where_potassium_rises(
     runtime: Runtime, question: str, severity: str
 ) -> None:
     answer = ask(runtime, question)

@@ -16,7 +16,7 @@ def _made(runtime: Runtime, iri: str) -> set[str]:
 
 
 @from_table
-def test_only_what_is_of_the_form_asked_for_is_suggested(
+def test_only_what_is_of_form_asked_for_suggested(
     runtime: Runtime, question: str, methods: tuple[str, ...]
 ) -> None:
     answer = ask(runtime, question)
@@ -27,9 +27,7 @@ def test_only_what_is_of_the_form_asked_for_is_suggested(
 
 
 @from_table
-def test_other_forms_are_offered_as_others_where_there_is_none(
-    runtime: Runtime, question: str
-) -> None:
+def test_other_forms_offered_as_others_where_there_is_none(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     others = [r for r in answer.recommendations if not _made(runtime, r.iri) & {"wine", "stew"}]
     assert not others or any(result in answer.text for result in _MISSED)
@@ -55,7 +53,7 @@ def test_a_drink_that_somebody_has_is_no_form(runtime: Runtime, question: str) -
 
 
 @from_table
-def test_a_thing_named_as_prepared_is_that_thing_and_no_other_recipe(
+def test_thing_named_as_prepared_that_thing_and_no_other_recipe(
     runtime: Runtime, question: str, thing: str
 ) -> None:
     answer = ask(runtime, question)
@@ -67,7 +65,7 @@ def test_a_thing_named_as_prepared_is_that_thing_and_no_other_recipe(
 
 
 @from_table
-def test_a_dish_or_formula_of_that_very_name_is_itself(runtime: Runtime, question: str) -> None:
+def test_dish_or_formula_of_that_very_name_itself(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert any(runtime.facts.is_a(m.iri, SHIYI.Dish, SHIYI.Formula) for m in answer.linked if m.iri)
     assert "没有名为" not in answer.text

@@ -32,7 +32,7 @@ def reader() -> Reader:
     return found
 
 
-def test_the_utterances_cover_every_ask_by_families_of_wording() -> None:
+def test_utterances_cover_every_ask_by_families_of_wording() -> None:
     every = utterances()
     assert len(every) >= 3000
     counts = Counter(each.labels["ask"] for each in every)
@@ -79,9 +79,7 @@ def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
 
 
 @from_table
-def test_danger_that_is_past_denied_or_read_about_is_no_alarm(
-    reader: Reader, question: str
-) -> None:
+def test_danger_that_is_past_denied_or_read_about_no_alarm(reader: Reader, question: str) -> None:
     limit = Settings().understanding.alarm_from
     assert not reader.read(QuestionText.of(question)).alarm_from(limit)
 

@@ -32,9 +32,7 @@ def marks(answer: Answer) -> list[int]:
 
 
 @pytest.mark.parametrize("question", ADVICE)
-def test_advice_cites_few_claims_and_the_trace_holds_the_others(
-    runtime: Runtime, question: str
-) -> None:
+def test_advice_cites_few_claims_and_trace_holds_others(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     cited = {c.claim for c in answer.citations}
     assert len(set(marks(answer))) <= 26
@@ -46,7 +44,7 @@ def test_advice_cites_few_claims_and_the_trace_holds_the_others(
 
 
 @pytest.mark.parametrize("question", ADVICE)
-def test_what_a_sentence_a_warning_or_a_recommendation_rests_on_is_cited(
+def test_what_sentence_warning_or_recommendation_rests_on_cited(
     runtime: Runtime, question: str
 ) -> None:
     answer = ask(runtime, question)
@@ -62,13 +60,13 @@ def test_both_languages_cite_the_same_few(runtime: Runtime, one: str, other: str
     assert {c.claim for c in zh.citations} == {c.claim for c in en.citations}
 
 
-def test_a_nature_that_sources_dispute_is_cited_for_each_side(runtime: Runtime) -> None:
+def test_nature_that_sources_dispute_cited_for_each_side(runtime: Runtime) -> None:
     answer = ask(runtime, "绿豆的性味？")
     natures = [c for c in answer.citations if c.predicate.iri == f"{VOCAB}hasNature"]
     assert {"寒", "凉"} <= {c.object.label for c in natures}
 
 
-def test_each_thing_of_a_list_to_avoid_is_cited(runtime: Runtime) -> None:
+def test_each_thing_of_list_to_avoid_is_cited(runtime: Runtime) -> None:
     answer = ask(runtime, "痛风不能吃什么")
     line = next(s for s in answer.sentences if "少用或不用" in s.text)
     assert len(line.claims) == line.text.count("、") + 1 > 5
@@ -85,7 +83,7 @@ def test_every_method_keeps_its_warnings(runtime: Runtime, method: str) -> None:
 # what was read wrongly, stated wrongly or left out
 
 
-def test_a_childs_fever_goes_to_a_doctor_and_nothing_is_suggested(runtime: Runtime) -> None:
+def test_childs_fever_goes_to_doctor_and_nothing_suggested(runtime: Runtime) -> None:
     for question in ("孩子发烧吃什么好", "What can I give my child who has a fever?"):
         answer = ask(runtime, question)
         assert answer.recommendations == ()
@@ -101,7 +99,7 @@ def test_an_adults_fever_is_answered_as_before(runtime: Runtime) -> None:
     assert len(answer.sentences) > 5
 
 
-def test_a_principle_of_treatment_leads_to_the_foods_of_its_pattern(runtime: Runtime) -> None:
+def test_principle_of_treatment_leads_to_foods_of_pattern(runtime: Runtime) -> None:
     answer = ask(runtime, "怎么健脾祛湿？")
     assert len(answer.recommendations) == 4
     assert "治法" in answer.text
@@ -109,14 +107,14 @@ def test_a_principle_of_treatment_leads_to_the_foods_of_its_pattern(runtime: Run
     assert any(s.endswith("hasTreatmentPrinciple") for s in steps)
 
 
-def test_a_pattern_leads_through_no_principle_to_another_pattern(runtime: Runtime) -> None:
+def test_pattern_leads_through_no_principle_to_another_pattern(runtime: Runtime) -> None:
     answer = ask(runtime, "脾虚湿盛证吃什么好")
     for path in answer.paths:
         assert [h.predicate for h in path.hops].count(f"{VOCAB}hasTreatmentPrinciple") == 0
 
 
 @from_table
-def test_loose_words_for_an_organ_are_enough_to_warn(
+def test_loose_words_for_organ_are_enough_to_warn(
     runtime: Runtime, question: str, state: str
 ) -> None:
     answer = ask(runtime, question)
@@ -130,12 +128,12 @@ def test_loose_words_for_an_organ_are_enough_to_warn(
     assert state in warned
 
 
-def test_loose_words_for_an_organ_make_no_patient_of_who_asks_for_food(runtime: Runtime) -> None:
+def test_loose_words_for_organ_make_no_patient_of_who_asks_for_food(runtime: Runtime) -> None:
     linked = ask(runtime, "肾不好吃什么").linked
     assert "disease-chronic-kidney-disease" not in {m.iri.rpartition("/")[2] for m in linked}
 
 
-def test_the_path_that_is_shown_ends_in_what_is_recommended(runtime: Runtime) -> None:
+def test_path_that_is_shown_ends_in_what_is_recommended(runtime: Runtime) -> None:
     for question in ("血压高喝什么茶好", "What foods help with insomnia?"):
         answer = ask(runtime, question)
         shown = [path.hops[-1].end for path in answer.paths]
@@ -169,7 +167,7 @@ def test_no_phrase_calls_anything_safe_or_tells_to_stop() -> None:
         assert "安全" not in zh
 
 
-def test_an_emergency_stands_above_the_answer_and_other_warnings_below() -> None:
+def test_emergency_stands_above_answer_and_other_warnings_below() -> None:
     runtime = bases.runtime()
     part = Contribution()
     part.opening.add("opening")

@@ -218,7 +218,7 @@ def test_patch_rebuild_and_the_same_claims_stand(
         assert (back.added, back.removed) == ((), ())
 
 
-def test_what_the_tables_change_reaches_the_base_and_can_be_undone(
+def test_what_tables_change_reaches_base_and_can_be_undone(
     tmp_path: Path, built: Path, tables: Path
 ) -> None:
     kb, copy = tmp_path / "kb", tmp_path / "ontology"
@@ -252,7 +252,7 @@ def test_what_the_tables_change_reaches_the_base_and_can_be_undone(
         assert not write_outgoing(base, copy).is_empty
 
 
-def test_both_sides_changing_one_thing_is_said_and_nothing_is_written(
+def test_both_sides_changing_one_thing_said_and_nothing_written(
     tmp_path: Path, built: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb, copy = tmp_path / "kb", tmp_path / "ontology"

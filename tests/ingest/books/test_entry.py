@@ -76,7 +76,7 @@ def test_what_is_stated_of_which_part(title: str, text: str, stated: str) -> Non
 
 
 @from_table
-def test_recipes_are_read_where_their_own_form_is_made(
+def test_recipes_are_read_where_own_form_is_made(
     name: str, text: str, ingredients: str, uses: str
 ) -> None:
     raw = text.replace("/", "\n")
@@ -85,7 +85,7 @@ def test_recipes_are_read_where_their_own_form_is_made(
     assert [each.words for recipe in found for each in recipe.uses] == uses.split()
 
 
-def test_what_stands_far_behind_a_heading_is_not_read() -> None:
+def test_what_stands_far_behind_heading_is_not_read() -> None:
     far = "生川谷中，" * 40
     assert "relieves:腹痛" not in shown(f"味酸。{far}主腹痛。", "山楂")
     assert "relieves:腹痛" in shown(f"味酸。{far}【主治】主腹痛。", "山楂")

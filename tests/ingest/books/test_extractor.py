@@ -39,7 +39,7 @@ def claims(body: str, title: str = "山楂") -> dict[tuple[str, str, str], str]:
     return found
 
 
-def test_claims_have_their_quotes_in_the_passage_with_its_faults_repaired() -> None:
+def test_claims_have_quotes_in_passage_with_faults_repaired() -> None:
     found = claims(
         "内容：味酸、甘，性微温，无毒。入脾、胃、肝三经。主治香港脚，头痛，消食， \r\n止渴。"
     )
@@ -55,12 +55,12 @@ def test_set_off_parts_are_subjects_of_their_own() -> None:
     assert ("甘草", "hasFlavour", "酸") not in found
 
 
-def test_recipe_with_another_drug_is_no_claim_of_one() -> None:
+def test_recipe_with_another_drug_no_claim_of_one() -> None:
     assert ("山楂", "indicatedFor", "头痛") in claims("内容：味酸，温。主治头痛。")
     assert ("山楂", "indicatedFor", "头痛") not in claims("内容：味酸，温。配甘草，治头痛。")
 
 
-def test_a_recipe_with_the_title_of_the_one_before_has_lost_its_own() -> None:
+def test_recipe_with_title_of_one_before_has_lost_own() -> None:
     body, path = "治虚劳。\n人参（一两） 甘草（半两）\n上锉，水煎。\n", ("样书", "补肾汤")
     headings = (Heading(0, 0, path), Heading(len(body), len(body), path))
     document = Document("070-奇效良方.txt", BOOK, "zh", body + body, headings, (), ())

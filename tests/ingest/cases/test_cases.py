@@ -51,7 +51,7 @@ def written(tmp_path: Path) -> Callable[[str, str], Path]:
 
 
 @pytest.mark.parametrize("seed", [7, 2026])
-def test_of_what_names_a_person_at_least_99_in_100_are_removed_from_free_text(seed: int) -> None:
+def test_of_what_names_person_at_least_99_in_100_removed_from_free_text(seed: int) -> None:
     found = lost = 0
     for person in people(seed, 600):
         body = deidentify(person.text, {}, Counter())
@@ -68,7 +68,7 @@ def test_what_names_nobody_stays(message: str) -> None:
     assert not removed
 
 
-def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
+def test_nothing_of_person_left_in_graph_journal_index_output_or_export(
     desk: Desk, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     rows, secrets = [], set[str]()
@@ -114,7 +114,7 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
     assert desk.forget(report)["cases"] == 40
 
 
-def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
+def test_case_keeps_reasoning_and_words_refer_to_terms(
     desk: Desk, written: Callable[[str, str], Path]
 ) -> None:
     before = desk.quads()
@@ -166,7 +166,7 @@ def _zh(words: str) -> Any:
     return Literal(words, language="zh")
 
 
-def test_a_name_found_in_one_field_goes_from_all(
+def test_name_found_in_one_field_goes_from_all(
     desk: Desk, written: Callable[[str, str], Path]
 ) -> None:
     case = {
@@ -219,7 +219,7 @@ def _model(name: str, title: str, passage: str) -> Any:
     }
 
 
-def test_a_model_reads_words_reasoning_and_class_and_invents_none(
+def test_model_reads_words_reasoning_and_class_and_invents_none(
     desk: Desk, written: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(
@@ -241,7 +241,7 @@ def test_a_model_reads_words_reasoning_and_class_and_invents_none(
 
 
 @from_table
-def test_a_file_of_no_cases_is_refused_without_its_name(
+def test_file_of_no_cases_is_refused_without_name(
     tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content, "utf-8")

@@ -135,7 +135,7 @@ def concept(base: KnowledgeBase, name: str) -> NamedNode:
     return found
 
 
-def test_without_a_policy_all_enter_as_candidates_and_wait_in_the_queue(
+def test_without_policy_all_enter_as_candidates_and_wait_in_queue(
     kb: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = stored(kb)
@@ -151,7 +151,7 @@ def test_without_a_policy_all_enter_as_candidates_and_wait_in_the_queue(
     assert json.loads(capsys.readouterr().out)["total"] == 3
 
 
-def test_a_source_whose_policy_is_to_accept_is_in_the_next_answer(
+def test_source_whose_policy_to_accept_in_next_answer(
     kb: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--kb", str(kb), "index", "--json"]) == 0
@@ -162,9 +162,7 @@ def test_a_source_whose_policy_is_to_accept_is_in_the_next_answer(
     assert "院内膳食表" in json.dumps(output["answer"], ensure_ascii=False)
 
 
-def test_what_a_policy_accepts_is_asserted_whole_and_its_conflicts_are_linked(
-    kb: Path, ingest: Ingest
-) -> None:
+def test_what_policy_accepts_asserted_whole_and_conflicts_linked(kb: Path, ingest: Ingest) -> None:
     report = ingest("shiyi:accepted", *ROWS)
     assert report["asserted"] == {"hasNature": 1, "contraindicatedIn": 1, "indicatedFor": 1}
     assert report["claims"] == {"hasNature": 0, "contraindicatedIn": 0, "indicatedFor": 0}
@@ -179,9 +177,7 @@ def test_what_a_policy_accepts_is_asserted_whole_and_its_conflicts_are_linked(
         assert policy.object == SHIYI.accepted
 
 
-def test_read_twice_nothing_changes_and_forgotten_the_base_is_as_before(
-    kb: Path, ingest: Ingest
-) -> None:
+def test_read_twice_nothing_changes_and_forgotten_base_as_before(kb: Path, ingest: Ingest) -> None:
     before = stored(kb)
     ingest("shiyi:accepted", *ROWS)
     once = stored(kb)
@@ -194,7 +190,7 @@ def test_read_twice_nothing_changes_and_forgotten_the_base_is_as_before(
     assert stored(kb) == before
 
 
-def test_what_a_file_says_no_longer_leaves_the_accepted_view(kb: Path, ingest: Ingest) -> None:
+def test_what_file_says_no_longer_leaves_accepted_view(kb: Path, ingest: Ingest) -> None:
     ingest("shiyi:accepted", *ROWS[:1])
     less = stored(kb)
     ingest("shiyi:accepted", *ROWS)
@@ -204,9 +200,7 @@ def test_what_a_file_says_no_longer_leaves_the_accepted_view(kb: Path, ingest: I
     assert stored(kb) == less
 
 
-def test_what_another_source_holds_gains_evidence_and_keeps_its_own(
-    kb: Path, ingest: Ingest
-) -> None:
+def test_what_another_source_holds_gains_evidence_and_keeps_own(kb: Path, ingest: Ingest) -> None:
     with KnowledgeBase.open(kb) as base:
         hawthorn = concept(base, "山楂")
         own = concept(base, OWN)
@@ -227,7 +221,7 @@ def test_what_another_source_holds_gains_evidence_and_keeps_its_own(
         assert any(store.match(hawthorn, SHIYI.hasNature, own, DEFAULT))
 
 
-def test_what_an_expert_rejected_is_not_asserted_by_a_policy(kb: Path, ingest: Ingest) -> None:
+def test_what_expert_rejected_is_not_asserted_by_policy(kb: Path, ingest: Ingest) -> None:
     ingest("", *ROWS)
     with KnowledgeBase.open(kb, write=True) as base:
         nature = claim_iri(
@@ -243,7 +237,7 @@ def test_what_an_expert_rejected_is_not_asserted_by_a_policy(kb: Path, ingest: I
         )
 
 
-def test_no_model_and_no_name_and_no_unknown_concept_is_asserted_by_policy_alone(
+def test_no_model_and_no_name_and_no_unknown_concept_asserted_by_policy_alone(
     kb: Path, tmp_path: Path
 ) -> None:
     dataset = read_dataset(source(tmp_path / "hospital", "shiyi:accepted") / "source.ttl")
@@ -270,7 +264,7 @@ def test_no_model_and_no_name_and_no_unknown_concept_is_asserted_by_policy_alone
     }
 
 
-def test_a_policy_other_than_the_two_breaks_the_shape(tmp_path: Path) -> None:
+def test_policy_other_than_two_breaks_shape(tmp_path: Path) -> None:
     with pytest.raises(ConformanceError, match="candidates or accepted"):
         read_dataset(source(tmp_path / "hospital", "shiyi:rejected") / "source.ttl")
 

@@ -66,7 +66,7 @@ def claims(store: QuadStore) -> set[tuple[str, str, str]]:
     return found
 
 
-def test_idisk2_comes_in_with_seven_types_six_relations_and_its_attributes(kb: Path) -> None:
+def test_idisk2_comes_in_with_seven_types_six_relations_and_attributes(kb: Path) -> None:
     result = report(kb, "idisk2", SAMPLES / "idisk2/sample")
     assert not result["failures"]
     assert not result["quarantined"]
@@ -117,13 +117,13 @@ def test_idisk2_comes_in_with_seven_types_six_relations_and_its_attributes(kb: P
     } <= sources
 
 
-def test_nothing_is_claimed_of_a_concept_whose_name_says_nothing(kb: Path) -> None:
+def test_nothing_claimed_of_concept_whose_name_says_nothing(kb: Path) -> None:
     report(kb, "idisk2", SAMPLES / "idisk2/sample")
     with KnowledgeBase.open(kb) as base:
         assert not any("idisk2-DSI000008" in (s, o) for s, _, o in claims(base.store))
 
 
-def test_a_concept_of_the_base_is_found_by_its_name_and_a_cui_is_close(kb: Path) -> None:
+def test_concept_of_base_found_by_name_and_cui_close(kb: Path) -> None:
     report(kb, "idisk2", SAMPLES / "idisk2/sample")
     with KnowledgeBase.open(kb) as base:
         found = claims(base.store)
@@ -145,7 +145,7 @@ def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> N
     assert ("dsld-1001", "productRisk", "Keep out of reach of children.") in found
 
 
-def test_foodon_tells_foods_of_its_own_from_imported_and_deprecated_classes(kb: Path) -> None:
+def test_foodon_tells_foods_of_own_from_imported_and_deprecated_classes(kb: Path) -> None:
     result = report(kb, "foodon", SAMPLES / "foodon/sample")
     assert not result["quarantined"]
     assert result["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
@@ -158,7 +158,7 @@ def test_foodon_tells_foods_of_its_own_from_imported_and_deprecated_classes(kb: 
     }
 
 
-def test_rows_that_say_the_same_by_other_works_are_all_evidence(kb: Path, tmp_path: Path) -> None:
+def test_rows_that_say_same_by_other_works_all_evidence(kb: Path, tmp_path: Path) -> None:
     (tmp_path / "dsp_dsi.csv").write_text(
         "DSP,Relation,DSI,Source\nDSP1,has_ingredient,DSI1,DSLD\nDSP1,has_ingredient,DSI1,LNHPD\n"
         "DSP1,has_ingredient,DSI1,DSLD\n"
@@ -173,7 +173,7 @@ def test_rows_that_say_the_same_by_other_works_are_all_evidence(kb: Path, tmp_pa
     assert sorted(sources) == ["source-idisk2-dsld", "source-idisk2-lnhpd"]
 
 
-def test_a_cell_that_is_no_term_of_rdf_is_named(kb: Path, tmp_path: Path) -> None:
+def test_cell_that_is_no_term_of_rdf_named(kb: Path, tmp_path: Path) -> None:
     (tmp_path / "foodon-labels.tsv").write_text('?subject\t?label\n<urn:a>\t"open\n')
     status, _, err = shiyi(kb, "ingest", "foodon", tmp_path)
     assert status == 2
@@ -195,7 +195,7 @@ def test_every_shipped_mapping_names_relations_that_exist() -> None:
         assert load_mapping(folder.parent.name)
 
 
-def test_a_table_of_ones_own_is_read_by_its_mapping(kb: Path, tmp_path: Path) -> None:
+def test_table_of_ones_own_is_read_by_mapping(kb: Path, tmp_path: Path) -> None:
     (tmp_path / "source.ttl").write_text(
         (SAMPLES / "chp/source.ttl").read_text("utf-8").replace("dataset-chp", "dataset-mine")
     )
@@ -211,7 +211,7 @@ def test_a_table_of_ones_own_is_read_by_its_mapping(kb: Path, tmp_path: Path) ->
     assert result["unlinked"] == {"hasNature (subject)": 1}
 
 
-def test_a_changed_table_leaves_only_what_it_says_now(kb: Path, tmp_path: Path) -> None:
+def test_changed_table_leaves_only_what_it_says_now(kb: Path, tmp_path: Path) -> None:
     for name in ("mapping.toml", "source.ttl"):
         (tmp_path / name).write_bytes((SAMPLES / "idisk2" / name).read_bytes())
     table = tmp_path / "D.csv"
@@ -266,9 +266,7 @@ HP:9000003\tskos:broadMatch\tUMLS:C9000001\tHumanCurated
 """
 
 
-def test_a_set_without_names_is_joined_by_the_cui_that_a_concept_has(
-    kb: Path, tmp_path: Path
-) -> None:
+def test_set_without_names_joined_by_cui_that_concept_has(kb: Path, tmp_path: Path) -> None:
     concept = resource("symptom-insomnia")
     match = Quad(concept, SKOS.exactMatch, NamedNode(f"{UMLS}C9000001"))
     with KnowledgeBase.open(kb, write=True) as base:
@@ -304,7 +302,7 @@ OWL_FILE = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
     ("kind", "name", "written", "count", "broader"),
     [("skos", "v.ttl", SKOS_FILE, 2, "https://example.org/b"), ("owl", "v.owl", OWL_FILE, 2, "https://example.org/X1")],
 )  # fmt: skip
-def test_skos_and_owl_files_become_schemes_of_their_own(
+def test_skos_and_owl_files_become_schemes_of_own(
     kb: Path, tmp_path: Path, kind: str, name: str, written: str, count: int, broader: str
 ) -> None:
     (tmp_path / name).write_text(written, "utf-8")

@@ -28,7 +28,7 @@ MARKUP = st.sampled_from(
 
 
 @given(st.lists(MARKUP | st.text(max_size=30), max_size=60).map("".join))
-def test_pieces_of_any_tagged_book_put_together_are_its_text(text: str) -> None:
+def test_pieces_of_any_tagged_book_put_together_text(text: str) -> None:
     headings, _ = headings_of(text, "样书")
     document = Document("a.txt", BOOK, "zh", text, headings, REPAIRS, ("内容：",))
     tree = build_tree(document, 20, 30)
@@ -38,7 +38,7 @@ def test_pieces_of_any_tagged_book_put_together_are_its_text(text: str) -> None:
 
 
 @given(st.lists(st.text("甘苦辛咸寒热", min_size=1, max_size=80), min_size=1, max_size=30))
-def test_no_sentence_is_cut_and_passages_keep_their_length(sentences: list[str]) -> None:
+def test_no_sentence_is_cut_and_passages_keep_length(sentences: list[str]) -> None:
     text = "。".join(sentences) + "。"
     spans = list(split_passages(text, "zh", 50, 100))
     for start, end in spans:
@@ -73,7 +73,7 @@ def _sample() -> Document:
     return book
 
 
-def test_a_tagged_book_becomes_chapters_sections_and_repaired_passages() -> None:
+def test_tagged_book_becomes_chapters_sections_and_repaired_passages() -> None:
     book = _sample()
     tree = build_tree(book, 200, 300)
     assert [section.path for section in tree.sections][-1] == ("样书", "卷一", "草部", "甘草")
@@ -86,7 +86,7 @@ def test_a_tagged_book_becomes_chapters_sections_and_repaired_passages() -> None
     assert "内容" not in first.text
 
 
-def test_titles_are_repaired_and_a_lost_character_is_marked() -> None:
+def test_titles_are_repaired_and_lost_character_is_marked() -> None:
     text = "<篇名>香港脚\r\n\r\n内容：甲。\r\n<篇名> 鱼\r\n\r\n内容：乙。"
     headings, _ = headings_of(text, "样书")
     repairs = load_repairs("tcm-ancient-books")
@@ -95,7 +95,7 @@ def test_titles_are_repaired_and_a_lost_character_is_marked() -> None:
     assert tree.repaired == {"脚气": 1}
 
 
-def test_the_same_text_has_the_same_passages_and_a_change_keeps_the_others() -> None:
+def test_same_text_has_same_passages_and_change_keeps_others() -> None:
     book = _sample()
     once = {passage.iri for passage in build_tree(book, 200, 300).passages}
     again = {passage.iri for passage in build_tree(_sample(), 200, 300).passages}
@@ -113,7 +113,7 @@ def test_the_same_text_has_the_same_passages_and_a_change_keeps_the_others() -> 
     assert len(once & after) == len(once) - 1
 
 
-def test_a_faulty_line_is_reported_and_the_next_book_is_read(tmp_path: Path) -> None:
+def test_faulty_line_reported_and_next_book_read(tmp_path: Path) -> None:
     path = tmp_path / "books.jsonl.xz"
     good = SAMPLE.read_text("utf-8")
     lines = ["{broken\n", '{"title": "x"}\n', '{"title": "x", "text": 5}\n', good]
@@ -122,7 +122,7 @@ def test_a_faulty_line_is_reported_and_the_next_book_is_read(tmp_path: Path) -> 
     assert [isinstance(each, ShiyiError) for each in read] == [True, True, True, False]
 
 
-def test_a_line_past_the_limit_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+def test_line_past_limit_refused_before_it_fills_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl.xz"
     packer = lzma.LZMACompressor(preset=0)
     with path.open("wb") as out:
@@ -141,7 +141,7 @@ def test_a_truncated_archive_is_damaged_not_short(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030", "utf-16"])
-def test_plain_text_is_read_in_the_encodings_of_the_field(tmp_path: Path, encoding: str) -> None:
+def test_plain_text_is_read_in_encodings_of_field(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("第一章 甘草\n味甘，平，无毒。".encode(encoding))
     dataset, document = read_text(path, LIMIT)
@@ -185,7 +185,7 @@ def test_markdown_headings_lie_where_they_stand(tmp_path: Path, newline: str) ->
         max_size=40,
     ).map("".join)
 )  # fmt: skip
-def test_headings_of_any_markup_lie_in_the_text_in_order(markup: str) -> None:
+def test_headings_of_any_markup_lie_in_text_in_order(markup: str) -> None:
     _, text, headings = html_text(f"<title>T</title>{markup}", "x")
     end = 0
     for heading in headings:
@@ -229,7 +229,7 @@ def _epub(path: Path, chapter: str, package: str = "") -> None:
         book.writestr("o/c.xhtml", chapter)
 
 
-def test_an_epub_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
+def test_epub_is_read_in_order_of_its_spine(tmp_path: Path) -> None:
     path = tmp_path / "a.epub"
     _epub(path, "<h1>甘草</h1><p>味甘，平。</p>")
     dataset, document = read_text(path, LIMIT)
@@ -254,7 +254,7 @@ def test_xml_entities_are_refused(tmp_path: Path) -> None:
         read_text(path, LIMIT)
 
 
-def test_a_pdf_is_read_and_one_without_text_is_said_to_be_pictures(tmp_path: Path) -> None:
+def test_pdf_read_and_one_without_text_said_to_be_pictures(tmp_path: Path) -> None:
     from pypdf import PdfWriter
 
     path = tmp_path / "a.pdf"
@@ -275,7 +275,7 @@ def test_an_unknown_ending_names_those_we_read(tmp_path: Path) -> None:
         read_text(path, LIMIT)
 
 
-def test_every_source_is_described_in_both_languages_with_licence_and_digest() -> None:
+def test_every_source_described_in_both_languages_with_licence_and_digest() -> None:
     assert {"tcm-ancient-books", "chp", "mskcc", "doid", "mondo"} <= set(dataset_names())
     for name in dataset_names():
         dataset = load_dataset(name)
@@ -288,5 +288,5 @@ def test_every_source_is_described_in_both_languages_with_licence_and_digest() -
         assert all(len(each) == 64 for each in dataset.digests.values()), name
 
 
-def test_the_shipped_sample_is_one_json_object_a_line() -> None:
+def test_shipped_sample_is_one_json_object_line() -> None:
     assert json.loads(SAMPLE.read_text("utf-8"))["title"] == "样书"

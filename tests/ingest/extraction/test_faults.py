@@ -46,7 +46,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, built: Path) -> set[Qu
 @pytest.mark.parametrize(
     "fault", ["429", "500", "truncated", "malformed", "other form", "cut", "slow"]
 )
-def test_a_fault_that_passes_is_mended_by_asking_again(
+def test_fault_that_passes_is_mended_by_asking_again(
     copied: Copied, page: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: set[Quad], fault: str
 ) -> None:
     kb = copied("kb")
@@ -57,7 +57,7 @@ def test_a_fault_that_passes_is_mended_by_asking_again(
     assert stored_quads(kb) == undisturbed
 
 
-def test_a_passage_that_is_refused_waits_with_its_reason_and_the_rest_is_read(
+def test_passage_that_is_refused_waits_with_reason_and_rest_read(
     copied: Copied, page: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: set[Quad]
 ) -> None:
     def refusing(name: str, title: str, passage: str) -> Any:
@@ -85,7 +85,7 @@ def test_a_passage_that_is_refused_waits_with_its_reason_and_the_rest_is_read(
     assert stored_quads(kb) == undisturbed
 
 
-def test_the_fault_server_costs_no_fact_and_plants_none(
+def test_fault_server_costs_no_fact_and_plants_none(
     copied: Copied, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not FAULT_SERVER.is_file():
@@ -227,7 +227,7 @@ def _asker(model: Scripted, waits: list[float], **chosen: Any) -> Retrier:
     return Retrier(model, ReplyStore.in_memory(), settings, "a@1", waits.append)
 
 
-def test_waits_double_and_the_endpoint_s_own_wish_is_kept() -> None:
+def test_waits_double_and_endpoint_s_own_wish_kept() -> None:
     waits: list[float] = []
     model = Scripted(BusyError("429"), BusyError("429", after=20.0), '{"word": "甘"}')
     assert _asker(model, waits).ask(Prompt("p", "x"), Word).word == "甘"
@@ -235,7 +235,7 @@ def test_waits_double_and_the_endpoint_s_own_wish_is_kept() -> None:
     assert waits[1] == 20.0
 
 
-def test_a_malformed_reply_is_asked_again_at_once_and_costs_its_tokens() -> None:
+def test_malformed_reply_asked_again_at_once_and_costs_tokens() -> None:
     waits: list[float] = []
     asker = _asker(Scripted("{", '{"other": 1}', '{"word": "甘"}'), waits)
     asker.ask(Prompt("p", "x"), Word)
@@ -246,7 +246,7 @@ def test_a_malformed_reply_is_asked_again_at_once_and_costs_its_tokens() -> None
 
 
 @pytest.mark.parametrize("fault", [OutsideError("refused"), ReplyError("cut")])
-def test_what_cannot_be_had_is_an_error_and_never_kept(fault: OutsideError) -> None:
+def test_what_cannot_be_had_error_and_never_kept(fault: OutsideError) -> None:
     model = Scripted(*[fault] * 3, '{"word": "甘"}')
     asker = _asker(model, [])
     with pytest.raises(type(fault)):
@@ -282,7 +282,7 @@ def test_no_more_calls_are_under_way_than_allowed(
         assert server.most == 2
 
 
-def test_the_journal_of_a_run_never_holds_the_key(
+def test_journal_of_run_never_holds_key(
     copied: Copied, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = copied("kb")

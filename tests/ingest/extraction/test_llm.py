@@ -104,7 +104,7 @@ def value(quads: set[Quad], node: NamedNode, predicate: NamedNode) -> str:
     return found
 
 
-def test_a_text_is_read_into_claims_notes_and_records(
+def test_text_is_read_into_claims_notes_and_records(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = copied("kb")
@@ -173,7 +173,7 @@ def _saying(*statements: dict[str, Any]) -> Callable[[str, str, str], Any]:
 
 
 @from_table
-def test_what_the_passage_does_not_say_is_refused_and_kept_with_its_reason(
+def test_what_passage_does_not_say_refused_and_kept_with_reason(
     copied: Callable[[str], Path],
     page: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -211,7 +211,7 @@ def test_a_refused_statement_is_mended_by_the_model(
     assert of_type(stored_quads(kb), SHIYI.RefusedStatement) == []
 
 
-def test_what_breaks_a_shape_after_every_repair_is_in_quarantine_with_passage_and_report(
+def test_what_breaks_shape_after_every_repair_in_quarantine_with_passage_and_report(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = copied("kb")
@@ -265,7 +265,7 @@ def test_forgetting_takes_the_replies_with_it(
     assert CANDIDATES not in {quad.graph_name for quad in stored_quads(kb)}
 
 
-def test_a_newer_file_takes_the_replies_about_the_older_with_it(
+def test_newer_file_takes_replies_about_older_with_it(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = copied("kb")
@@ -294,7 +294,7 @@ RELATIONS = Relations.of()
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_worked_cases_have_the_form_in_chinese_and_english(name: str) -> None:
+def test_worked_cases_have_form_in_chinese_and_english(name: str) -> None:
     worked = Prompt.named(name).text.partition("## Worked cases")[2]
     replies = [line for line in worked.splitlines() if line.startswith("{")]
     assert len(replies) >= 2
@@ -327,7 +327,7 @@ def _statements(fields: dict[str, list[dict[str, dict[str, str]]]]) -> list[dict
     ]
 
 
-def test_what_a_graph_records_of_itself_is_no_relation_of_texts() -> None:
+def test_what_graph_records_of_itself_no_relation_of_texts() -> None:
     assert {"hasNature", "indicatedFor", "interactsWith"} <= set(RELATIONS.names)
     assert not {"status", "leadsTo", "belongsToSchool", "derivedCaution"} & set(RELATIONS.names)
     assert (

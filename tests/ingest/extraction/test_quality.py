@@ -48,7 +48,7 @@ def gold(tmp_path: Path) -> Callable[[list[dict[str, object]]], str]:
     return write
 
 
-def test_rules_and_a_model_are_compared_on_the_same_passages(
+def test_rules_and_model_are_compared_on_same_passages(
     gold: Callable[[list[dict[str, object]]], str],
 ) -> None:
     models = ModelSettings(extract="scripted")
@@ -77,7 +77,7 @@ def test_rules_and_a_model_are_compared_on_the_same_passages(
     assert report.notes[0] == "rules: F1 over all claims 0.909"
 
 
-def test_an_unknown_extractor_and_a_file_of_nothing_are_refused(
+def test_unknown_extractor_and_file_of_nothing_are_refused(
     gold: Callable[[list[dict[str, object]]], str],
 ) -> None:
     request = Request("extraction", gold(GOLD), methods=("guess",))

@@ -67,7 +67,7 @@ def test_nature_flavour_and_toxicity_are_read(
 
 
 @from_table
-def test_what_is_said_of_parts_of_others_or_of_illness_is_left_alone(entry: str) -> None:
+def test_what_is_said_of_parts_of_others_or_of_illness_left_alone(entry: str) -> None:
     assert not [each for each in read(entry) if each[0].startswith("has")]
 
 
@@ -82,7 +82,7 @@ def test_uses_are_conditions_or_efficacies_known_by_name() -> None:
     assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛", "咳嗽"}
 
 
-def test_a_list_ends_where_it_turns_to_a_warning() -> None:
+def test_list_ends_where_it_turns_to_warning() -> None:
     found = read("主头痛，多食令人咳嗽，腹痛。")
     assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛"}
 
@@ -107,12 +107,12 @@ def test_cautions_respect_negation(entry: str, expected: tuple[str, str] | None)
     assert found == ({expected} if expected else set())
 
 
-def test_a_new_alias_is_read_but_not_the_name_of_another_thing_or_a_damaged_one() -> None:
+def test_new_alias_read_but_not_name_of_another_thing_or_damaged_one() -> None:
     found = read("一名蜜样草，一名人参，一名 草，一名水 。")
     assert {word for relation, word in found if relation == "altLabel"} == {"蜜样草"}
 
 
-def test_an_entry_whose_title_is_no_material_gives_nothing() -> None:
+def test_entry_whose_title_is_no_material_gives_nothing() -> None:
     assert read("味甘，平，无毒。", title="序") == set()
     assert read("味甘，平，无毒。", first=False) == set()
 
@@ -123,7 +123,7 @@ def test_of_a_formula_only_its_use_is_read() -> None:
     }
 
 
-def test_what_only_old_books_name_becomes_a_term_of_its_own() -> None:
+def test_what_only_old_books_name_becomes_term_of_own() -> None:
     extraction = extract("味甘，平。主风毒攻注。")
     (claim,) = (each for each in extraction.found if each.predicate == SHIYI.indicatedFor)
     assert extraction.classes[text(claim.object)] == "Symptom"
@@ -133,7 +133,7 @@ def test_what_only_old_books_name_becomes_a_term_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("title", ["芍药", "枸杞", "通草", "淡竹叶", "豆蔻", "鱼", "黄酒"])
-def test_a_title_that_does_not_tell_which_material_is_meant_is_left_alone(title: str) -> None:
+def test_title_that_does_not_tell_which_material_meant_left_alone(title: str) -> None:
     assert not read("味甘，平，无毒。主头痛。一名某草。", title)
 
 
@@ -142,16 +142,16 @@ def test_a_later_work_is_taken_at_its_word() -> None:
     assert extract("味苦，平。", "芍药", by=book).found
 
 
-def test_what_is_added_to_drugs_of_a_channel_does_not_enter_it() -> None:
+def test_what_is_added_to_drugs_of_channel_does_not_enter_it() -> None:
     assert not {e for e in read("味辛，温。使心药入脾胃药中。") if e[0] == "hasMeridianTropism"}
 
 
-def test_a_name_within_a_remark_is_no_name_of_the_material() -> None:
+def test_name_within_remark_is_no_name_of_material() -> None:
     assert not {e for e in read("味苦，寒。皮白乃是蚤休，俗名重台也。") if e[0] == "altLabel"}
 
 
 @from_table
-def test_an_alias_wider_or_narrower_than_its_concept_is_left_alone(entry: str, left: str) -> None:
+def test_alias_wider_or_narrower_than_concept_left_alone(entry: str, left: str) -> None:
     found = read(entry)
     assert ("indicatedFor", "头痛") in found
     assert left not in {word for _, word in found}
@@ -166,12 +166,12 @@ def test_what_is_said_of_another_or_nobody_knows_of_what_is_left_alone(
     assert relation not in {each for each, _ in found}
 
 
-def test_a_verb_before_a_lost_character_still_changes_the_verb() -> None:
+def test_verb_before_lost_character_still_changes_verb() -> None:
     found = read("畏人参，恶苦 、款冬。", "麦门冬")
     assert found == {("fears", "人参"), ("incompatibleWith", "款冬花")}
 
 
-def test_a_recipe_whose_title_lost_all_but_one_character_is_left_alone() -> None:
+def test_recipe_whose_title_lost_all_but_one_character_left_alone() -> None:
     assert read("治头痛。桂心 川芎（各一两）上二味，酒浸。", "酒") == set()
 
 
@@ -181,7 +181,5 @@ def test_titles_brackets_and_verbs_are_taken_off() -> None:
 
 
 @from_table
-def test_an_alias_stands_for_a_condition_that_says_no_more(
-    word: str, name: str, same: bool
-) -> None:
+def test_alias_stands_for_condition_that_says_no_more(word: str, name: str, same: bool) -> None:
     assert is_alias_of(word, name) is same

@@ -84,7 +84,7 @@ def test_every_concept_is_defined_shortly_in_both_languages(starter: Starter) ->
     assert [each.id for each in concepts if not 2 <= len(each.definition_en.split()) <= 30] == []
 
 
-def test_there_are_six_thousand_claims_each_with_a_source_of_a_tier(starter: Starter) -> None:
+def test_there_are_six_thousand_claims_each_with_source_of_tier(starter: Starter) -> None:
     assert len(starter.claims) >= 6000
     for claim in starter.claims:
         assert all(each.source.tier in set(Tier) for each in claim.evidence)
@@ -124,7 +124,7 @@ FEARED = [
 ]
 
 
-def test_all_52_incompatible_pairs_are_there_and_no_pair_made_up_from_the_word_shen(
+def test_all_52_incompatible_pairs_there_and_no_pair_made_up_from_word_shen(
     starter: Starter,
 ) -> None:
     stored = names(starter, "opposes")
@@ -139,7 +139,7 @@ def test_all_ten_fears_are_there(starter: Starter) -> None:
     assert [pair for pair in FEARED if frozenset(pair) not in stored] == []
 
 
-def test_mung_bean_is_cold_and_cool_and_taboo_in_cold_deficiency_by_two_books(
+def test_mung_bean_cold_and_cool_and_taboo_in_cold_deficiency_by_two_books(
     starter: Starter,
 ) -> None:
     natures = [c for c in claims(starter, "hasNature") if c.subject.value.endswith("-lvdou")]
@@ -152,9 +152,7 @@ def test_mung_bean_is_cold_and_cool_and_taboo_in_cold_deficiency_by_two_books(
     assert len({each.suggested.id for each in taboo.evidence if each.suggested}) == 2
 
 
-def test_the_taboo_on_spleen_and_stomach_cold_reaches_spleen_yang_deficiency(
-    starter: Starter,
-) -> None:
+def test_taboo_on_spleen_and_stomach_cold_reaches_spleen_yang_deficiency(starter: Starter) -> None:
     label = {each.zh: each.id for each in starter.concepts.by_id.values()}
     wanted = label["脾阳虚证"]
     implied = pairs(starter, "impliesSyndrome")
@@ -171,7 +169,7 @@ def test_goji_and_warfarin_rest_on_three_case_reports(starter: Starter) -> None:
     assert reports >= {"rivera-2012", "lam-2001", "leung-2008"}
 
 
-def test_the_published_confidence_of_the_yaoshi_path_is_kept(starter: Starter) -> None:
+def test_published_confidence_of_yaoshi_path_is_kept(starter: Starter) -> None:
     [claim] = [
         c
         for c in claims(starter, "relatedConstitution")
@@ -201,7 +199,7 @@ def test_no_known_wrong_cui_is_used(starter: Starter) -> None:
     assert "C0009211" not in {each.cui for each in starter.mappings}
 
 
-def test_a_species_cui_is_never_an_exact_match_of_a_plant_part(starter: Starter) -> None:
+def test_species_cui_never_exact_match_of_plant_part(starter: Starter) -> None:
     exact = [
         each.subject
         for each in starter.mappings

@@ -62,7 +62,7 @@ def the_claim(starter: Starter, predicate: str) -> float:
     return claim.confidence.value
 
 
-def test_a_long_row_becomes_one_claim_with_its_grade(write: Write) -> None:
+def test_long_row_becomes_one_claim_with_its_grade(write: Write) -> None:
     row = "绿豆\tcontraindicatedIn\t胃寒证\tbook\t绿豆条\t\tread\t\t忌\n"
     [claim] = load_starter(write(claims=CLAIMS + row)).claims
     assert claim.subject.value.endswith("substance-lvdou")
@@ -70,7 +70,7 @@ def test_a_long_row_becomes_one_claim_with_its_grade(write: Write) -> None:
     assert claim.confidence.value == 0.9
 
 
-def test_a_wide_row_becomes_a_claim_for_each_value(write: Write) -> None:
+def test_wide_row_becomes_claim_for_each_value(write: Write) -> None:
     wide = "subject\tsource\tkind\thasNature\tprimaryEffect@zh\n绿豆\tbook\tread\t寒|凉\t清热\n"
     claims = load_starter(write(claims=wide)).claims
     assert [each.text.zh for each in claims if each.text] == ["清热"]
@@ -87,9 +87,7 @@ def test_a_text_in_two_languages_is_one_claim(write: Write) -> None:
     assert Quad(claim.subject, claim.predicate, claim.object, DefaultGraph()) in claim_quads(claim)
 
 
-def test_guidance_names_its_topic_its_verdict_and_each_concept_that_it_is_about(
-    write: Write,
-) -> None:
+def test_guidance_names_topic_verdict_and_each_concept_that_it_is_about(write: Write) -> None:
     row = "绿豆\tguidance\t可\tYes.\t\t\trecalled\tsuitability\tsymptom-cough|胃寒证\tyes\n"
     [claim] = load_starter(write(claims=GUIDANCE + row)).claims
     about = "symptom-cough|syndrome-cold-stomach"
@@ -125,12 +123,12 @@ def test_two_independent_sources_are_fused_by_noisy_or(write: Write) -> None:
     assert the_claim(load_starter(write(claims=CLAIMS + rows)), "hasNature") == pytest.approx(0.95)
 
 
-def test_a_confidence_that_the_source_states_stands_as_it_is(write: Write) -> None:
+def test_confidence_that_source_states_stands_as_it_is(write: Write) -> None:
     rows = "绿豆\thasNature\t寒\tbook\t\t0.87\tread\t\t\n"
     assert the_claim(load_starter(write(claims=CLAIMS + rows)), "hasNature") == 0.87
 
 
-def test_all_recalled_evidence_of_a_claim_is_one_vote_below_what_was_opened(write: Write) -> None:
+def test_all_recalled_evidence_of_claim_one_vote_below_what_was_opened(write: Write) -> None:
     rows = "绿豆\thasNature\t寒\tbook|case\ta|b\t\trecalled\t\t\n"
     [claim] = load_starter(write(claims=CLAIMS + rows)).claims
     assert [each.suggested.id for each in claim.evidence if each.suggested] == ["book", "case"]
@@ -149,7 +147,7 @@ def test_a_recalled_row_may_name_no_work(write: Write) -> None:
     assert claim.evidence[0].source.id == "common-knowledge"
 
 
-def test_sources_that_disagree_give_two_claims_and_a_recorded_conflict(write: Write) -> None:
+def test_sources_that_disagree_give_two_claims_and_recorded_conflict(write: Write) -> None:
     rows = "绿豆\thasNature\t寒\tbook\t\t\tread\t\t\n绿豆\thasNature\t凉\tcase\t\t\tread\t\t\n"
     starter = load_starter(write(claims=CLAIMS + rows))
     links = [quad for quad in starter.quads() if quad.predicate == SHIYI.conflictsWith]
@@ -165,9 +163,7 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
 
 
 @from_table
-def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(
-    write: Write, rows: str, text: str
-) -> None:
+def test_faulty_row_refused_with_place_and_nearest_name(write: Write, rows: str, text: str) -> None:
     found = faults(write(claims=CLAIMS + rows))
     assert any(text in fault for fault in found), found
 
@@ -202,13 +198,13 @@ def test_a_medgen_id_is_no_cui(write: Write) -> None:
     assert any("MedGen" in fault for fault in faults(write(mappings=MAPPING + row)))
 
 
-def test_a_mapping_known_to_be_wrong_is_kept_in_the_file_only(write: Write) -> None:
+def test_mapping_known_to_be_wrong_kept_in_file_only(write: Write) -> None:
     row = "shiyi:substance-lvdou\tskos:exactMatch\tUMLS:C0000001\tsemapv:LexicalMatching\t"
     assert len(load_starter(write(mappings=MAPPING + row + "\n")).mappings) == 1
     assert load_starter(write(mappings=MAPPING + row + "Not\n")).mappings == []
 
 
-def test_bytes_that_are_no_utf8_are_refused_by_place(write: Write) -> None:
+def test_bytes_that_are_no_utf8_refused_by_place(write: Write) -> None:
     folder = write()
     (folder / "claims" / "gb.tsv").write_bytes("绿豆".encode("gb18030"))
     assert any("claims/gb.tsv:1 is not UTF-8" in fault for fault in faults(folder))

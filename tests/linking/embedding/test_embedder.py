@@ -92,7 +92,7 @@ def test_vectors_of_another_model_lie_apart_and_link_otherwise(model: Path, tmp_
     assert [(c.iri, c.score) for c in again.candidates(WORDS)] == found[1]
 
 
-def test_a_model_that_changed_under_its_name_is_another(model: Path, tmp_path: Path) -> None:
+def test_model_that_changed_under_its_name_is_another(model: Path, tmp_path: Path) -> None:
     first = open_embedder(str(model))
     tuned = training.fine_tune(str(model), tmp_path / "tuned", samples=200)
     second = open_embedder(str(tuned))
@@ -105,7 +105,7 @@ def test_a_model_that_changed_under_its_name_is_another(model: Path, tmp_path: P
     assert again.identity == first.identity
 
 
-def test_a_model_that_is_none_is_refused_with_what_to_do() -> None:
+def test_model_that_is_none_refused_with_what_to_do() -> None:
     with pytest.raises(UsageError, match=r"linking\.embedder"):
         open_embedder("/nowhere/model")
     with pytest.raises(UsageError, match=r"recall\.reranker"):

@@ -46,7 +46,7 @@ def test_a_search_finds_exactly_the_nearest(count: int) -> None:
         assert all(cosine >= 0.2 for _, cosine in near)
 
 
-def test_the_graph_finds_nearly_all_of_the_ten_nearest() -> None:
+def test_graph_finds_nearly_all_of_ten_nearest() -> None:
     exact = LabelVectors(ROWS, Listed(), "release")
     asked = [str(place) for place in range(0, 3000, 60)]
     right, found = 0, ApproximateVectors.of(exact).search(asked, 10)
@@ -76,7 +76,7 @@ def test_a_graph_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert read.search(["1", "2"], 10) == made.search(["1", "2"], 10)
 
 
-def test_a_graph_of_other_vectors_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+def test_graph_of_other_vectors_or_damaged_one_refused(tmp_path: Path) -> None:
     exact = LabelVectors(ROWS, Listed(), "release")
     with pytest.raises(IndexMismatchError, match="damaged"):
         ApproximateVectors.load(tmp_path, exact)
@@ -96,7 +96,7 @@ def test_a_graph_of_other_vectors_or_a_damaged_one_is_refused(tmp_path: Path) ->
         ApproximateVectors.load(tmp_path, exact)
 
 
-def test_a_base_of_very_many_labels_is_linked_over_a_graph(
+def test_base_of_very_many_labels_linked_over_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "MANY", 2)

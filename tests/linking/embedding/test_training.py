@@ -72,7 +72,7 @@ def test_damaged_vectors_are_refused(tmp_path: Path, damage: bytes) -> None:
         LabelVectors.load(tmp_path, INDEX, StubEmbedder())
 
 
-def test_the_shipped_model_knows_that_two_languages_name_one_thing() -> None:
+def test_shipped_model_knows_that_two_languages_name_one_thing() -> None:
     model = open_shipped()
     assert model is not None
     goji, named, pressure = model.encode(["枸杞子", "goji berry", "高血压"])
@@ -85,7 +85,7 @@ def test_the_shipped_model_folds_what_it_reads() -> None:
     assert np.array_equal(simplified, traditional)
 
 
-def test_the_shipped_model_says_how_much_of_a_text_it_knows() -> None:
+def test_shipped_model_says_how_much_of_text_it_knows() -> None:
     assert StaticEmbedder().known(["枸杞子", "goji berry", "枣\U0003fffe", "", "\U0003fffe"]) == [
         1.0,
         1.0,
@@ -97,12 +97,12 @@ def test_the_shipped_model_says_how_much_of_a_text_it_knows() -> None:
     assert StaticEmbedder().known([]) == []
 
 
-def test_a_missing_model_is_an_error_with_its_folder(tmp_path: Path) -> None:
+def test_missing_model_is_error_with_its_folder(tmp_path: Path) -> None:
     with pytest.raises(IndexMismatchError, match=tmp_path.name):
         StaticEmbedder(tmp_path)
 
 
-def test_a_batch_holds_no_concept_twice_and_may_hold_one_class_only() -> None:
+def test_batch_holds_no_concept_twice_and_may_hold_one_class_only() -> None:
     pairs = [Pair(f"a{i}", f"b{i}", f"c{i % 7}", f"k{i % 2}") for i in range(50)]
     made = batches(pairs, 8, by_kind=True, chance=random.Random(1))  # noqa: S311
     assert all(len({pair.kind for pair in batch}) == 1 for batch in made)
@@ -116,7 +116,7 @@ def test_training_needs_something_to_learn_from(tmp_path: Path) -> None:
 
 @pytest.mark.neural
 @pytest.mark.filterwarnings("ignore")
-def test_training_twice_with_one_seed_gives_the_same_model(tmp_path: Path) -> None:
+def test_training_twice_with_one_seed_gives_same_model(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     words = [("枸杞", "goji"), ("生姜", "ginger"), ("山药", "yam"), ("苹果", "apple")] * 4
     pairs = [Pair(zh, en, f"c{i}", "Food") for i, (zh, en) in enumerate(words)]

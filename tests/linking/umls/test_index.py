@@ -25,7 +25,7 @@ def packed(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
+def test_no_name_above_threshold_lost_and_most_others() -> None:
     texts = names(3000)
     text, ends = packed(texts)
     every = np.arange(len(texts), dtype=np.int64)
@@ -42,13 +42,13 @@ def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
 
 
 @pytest.mark.parametrize("asked", ["", "a", "né", "丹参片", "ginma"])
-def test_nothing_is_told_of_what_is_not_three_plain_letters(asked: str) -> None:
+def test_nothing_told_of_what_is_not_three_plain_letters(asked: str) -> None:
     text, ends = packed(["ginma", "x"])
     retained = filter_by_bound(text, ends, np.array([0, 1], np.int64), grams(asked), THRESHOLD)
     assert retained.tolist() == ([0] if asked == "ginma" else [0, 1])
 
 
-def test_an_index_finds_what_comparing_with_every_name_finds(tmp_path: Path) -> None:
+def test_index_finds_what_comparing_with_every_name_finds(tmp_path: Path) -> None:
     texts = sorted({fold(each) for each in names(800)} - {""})
     index = UmlsNames.build(
         [UmlsName(each, f"C{at:07d}", True, frozenset({"T121"})) for at, each in enumerate(texts)],

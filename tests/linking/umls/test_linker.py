@@ -37,23 +37,23 @@ def cui(linker: UmlsLinker, mention: str, kind: str = "") -> str:
 
 
 @from_table
-def test_a_mapping_known_to_go_wrong_goes_right_or_is_left_out(
+def test_mapping_known_to_go_wrong_goes_right_or_left_out(
     umls: UmlsLinker, mention: str, right: str
 ) -> None:
     assert cui(umls, mention) == right
 
 
-def test_a_preferred_name_that_is_merely_alike_does_not_beat_the_same_name(tmp_path: Path) -> None:
+def test_preferred_name_that_is_merely_alike_does_not_beat_same_name(tmp_path: Path) -> None:
     names = [UmlsName("ginger roots", "C0000001", True), UmlsName("ginger root", "C0000002")]
     assert cui(linker(tmp_path, names), "ginger root") == "C0000002"
 
 
-def test_of_names_that_are_the_same_the_preferred_one_is_chosen(tmp_path: Path) -> None:
+def test_of_names_that_are_same_preferred_one_chosen(tmp_path: Path) -> None:
     names = [UmlsName("cold", "C0000001"), UmlsName("Cold", "C0000002", True)]
     assert cui(linker(tmp_path, names), "cold") == "C0000002"
 
 
-def test_a_name_that_is_merely_alike_must_be_preferred(tmp_path: Path) -> None:
+def test_name_that_is_merely_alike_must_be_preferred(tmp_path: Path) -> None:
     names = [UmlsName("milk thistle seed", "C0000001", False)]
     assert cui(linker(tmp_path, names), "milk thistle seeds") == ""
     assert (
@@ -65,7 +65,7 @@ def test_a_name_that_is_merely_alike_must_be_preferred(tmp_path: Path) -> None:
     )
 
 
-def test_a_name_that_leaves_words_over_is_a_broad_match_and_no_link(tmp_path: Path) -> None:
+def test_name_that_leaves_words_over_broad_match_and_no_link(tmp_path: Path) -> None:
     umls = linker(tmp_path, [UmlsName("blood pressure lowering", "C0000001", True)])
     (part,) = umls.candidates("blood pressure lowering tea")
     assert (part.cui, part.predicate) == ("C0000001", BROAD)
@@ -73,7 +73,7 @@ def test_a_name_that_leaves_words_over_is_a_broad_match_and_no_link(tmp_path: Pa
     assert umls.candidates("Blood pressure lowerings")[0].predicate == CLOSE
 
 
-def test_a_name_of_another_semantic_type_is_not_taken(umls: UmlsLinker) -> None:
+def test_name_of_another_semantic_type_is_not_taken(umls: UmlsLinker) -> None:
     assert cui(umls, "Ginkgo biloba", "MFHSubstance") == "C0330206"
     assert cui(umls, "Ginkgo biloba", "Disease") == ""
     assert cui(umls, "hypertension", "Disease") == "C0020538"
@@ -90,7 +90,7 @@ def test_running_text_is_linked_by_windows_without_overlap(umls: UmlsLinker) -> 
     ]
 
 
-def test_running_text_is_linked_across_plurals_word_order_and_one_wrong_letter(
+def test_running_text_linked_across_plurals_word_order_and_one_wrong_letter(
     umls: UmlsLinker,
 ) -> None:
     for text, cui in (
@@ -168,7 +168,7 @@ def test_semantic_types_come_from_mrsty_in_any_order(tmp_path: Path) -> None:
     assert types.of("C0000002") == {"T047"}
 
 
-def test_a_retired_cui_is_followed_to_the_one_that_stands(tmp_path: Path) -> None:
+def test_retired_cui_is_followed_to_one_that_stands(tmp_path: Path) -> None:
     path = rrf(
         tmp_path / "MRCUI.RRF",
         [
@@ -193,7 +193,7 @@ def test_a_retired_cui_is_followed_to_the_one_that_stands(tmp_path: Path) -> Non
     assert (cui(umls, "old name"), cui(umls, "gone")) == ("C0000003", "")
 
 
-def test_a_line_that_is_no_rrf_is_told_with_its_place(tmp_path: Path) -> None:
+def test_line_that_is_no_rrf_told_with_place(tmp_path: Path) -> None:
     path = rrf(tmp_path / "MRCONSO.RRF", [atom("C0000001", "ginger"), "C0000002|ENG"])
     with pytest.raises(UsageError, match=r"MRCONSO.RRF:2 has 3 fields"):
         list(mrconso_names(path))
@@ -232,7 +232,7 @@ def test_a_damaged_index_of_names_is_refused(tmp_path: Path) -> None:
         UmlsNames(tmp_path / "umls")
 
 
-def test_an_index_is_made_in_several_batches_as_in_one(
+def test_index_made_in_several_batches_as_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = linker(tmp_path / "whole")
@@ -242,5 +242,5 @@ def test_an_index_is_made_in_several_batches_as_in_one(
         assert pieces.candidates(name.text) == whole.candidates(name.text)
 
 
-def test_an_empty_source_gives_an_index_that_links_nothing(tmp_path: Path) -> None:
+def test_empty_source_gives_index_that_links_nothing(tmp_path: Path) -> None:
     assert linker(tmp_path, []).link("ginger") is None

@@ -38,7 +38,7 @@ def test_beliefs_that_come_true_as_often_as_said_have_no_error() -> None:
     assert [count for _, _, count in found.bins] == [10, 10]
 
 
-def test_a_perfect_order_has_area_one_and_a_constant_one_half() -> None:
+def test_perfect_order_has_area_one_and_constant_one_half() -> None:
     holds = np.array([False, False, True, True])
     assert Calibration.of(np.array([0.1, 0.2, 0.7, 0.9]), holds).auc == 1.0
     assert Calibration.of(np.full(4, 0.5), holds).auc == 0.5
@@ -49,7 +49,7 @@ def test_one_outcome_alone_cannot_be_measured() -> None:
         Calibration.of(np.array([0.1, 0.2]), np.array([True, True]))
 
 
-def test_claims_of_two_communities_are_told_from_corrupted_ones() -> None:
+def test_claims_of_two_communities_told_from_corrupted_ones() -> None:
     random = np.random.default_rng(0)
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
@@ -58,7 +58,7 @@ def test_claims_of_two_communities_are_told_from_corrupted_ones() -> None:
     assert found.ece < 0.2
 
 
-def test_what_curators_rejected_is_learnt_from_as_claims_that_do_not_hold() -> None:
+def test_what_curators_rejected_learnt_from_as_claims_that_do_not_hold() -> None:
     random = np.random.default_rng(0)
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
@@ -91,7 +91,7 @@ TRIANGLE = graph(
 )
 
 
-def test_a_way_round_speaks_for_a_claim_and_a_lonely_claim_says_nothing() -> None:
+def test_way_round_speaks_for_claim_and_lonely_claim_says_nothing() -> None:
     parts = Structure.of(TRIANGLE).ask(
         asked(TRIANGLE, ("a", "q", "c"), ("d", "p", "e")), np.array([0.7, 0.6])
     )
@@ -109,7 +109,7 @@ def test_a_claim_does_not_support_itself() -> None:
     assert with_claim.path == pytest.approx(without.path)
 
 
-def test_another_claim_on_the_same_ends_is_a_path_of_one_hop() -> None:
+def test_another_claim_on_same_ends_path_of_one_hop() -> None:
     double = graph(("a", "p", "b", 0.9), ("a", "q", "b", 0.4))
     parts = Structure.of(double).ask(asked(double, ("a", "p", "b")), np.array([0.9]))
     assert parts.path[0] == pytest.approx(0.4)
@@ -125,12 +125,12 @@ def test_heads_that_share_claims_have_little_energy_between_them() -> None:
     assert likely > unlikely + 0.2
 
 
-def test_parts_that_say_nothing_leave_what_the_sources_say() -> None:
+def test_parts_that_say_nothing_leave_what_sources_say() -> None:
     text = np.array([0.3, 0.9])
     assert Fusion().fused(text, np.full((2, 3), 0.5)) == pytest.approx(text)
 
 
-def test_a_level_that_would_count_against_itself_counts_nothing() -> None:
+def test_level_that_would_count_against_itself_counts_nothing() -> None:
     random = np.random.default_rng(0)
     holds = random.random(2000) < 0.5
     parts = np.column_stack(
@@ -150,7 +150,7 @@ def test_corrupted_claims_are_stated_nowhere() -> None:
     assert not false & {tuple(row) for row in number_claims(structure).tolist()}
 
 
-def test_an_empty_graph_is_refused_with_a_word_on_what_to_do() -> None:
+def test_empty_graph_refused_with_word_on_what_to_do() -> None:
     with pytest.raises(UsageError, match="shiyi build"):
         weigh(graph())
 
@@ -161,7 +161,7 @@ def test_nodes_that_hang_apart_are_weighed_too() -> None:
     assert weighed.calibration is None
 
 
-def test_a_disputed_claim_has_less_support_in_the_text() -> None:
+def test_disputed_claim_has_less_support_in_text() -> None:
     weighed = weigh(TRIANGLE, {"apb": 0.8})
     assert weighed.text[weighed.graph.claims.index("apb")] == pytest.approx(0.9 * (1 - 0.25 * 0.8))
 
@@ -174,7 +174,7 @@ def base() -> OxigraphStore:
     return store
 
 
-def test_the_parts_stand_beside_the_claim_and_its_confidence_stays(base: OxigraphStore) -> None:
+def test_parts_stand_beside_claim_and_its_confidence_stays(base: OxigraphStore) -> None:
     apart = {DERIVED, graph_name("journal")}  # the journal notes what was derived last
     before = {q for q in base.match() if q.graph_name not in apart}
     projection = Projection.from_store(base, "")
@@ -206,7 +206,7 @@ def test_a_fault_while_deriving_leaves_the_old_graph(base: OxigraphStore) -> Non
     assert set(base.match(graph=DERIVED)) == before
 
 
-def test_an_unknown_section_and_a_quad_of_another_graph_are_refused(base: OxigraphStore) -> None:
+def test_unknown_section_and_quad_of_another_graph_refused(base: OxigraphStore) -> None:
     with pytest.raises(FormatError, match="rules"):
         replace_derived(base, (), ("rank",))
     with pytest.raises(UsageError, match="graph:derived"):

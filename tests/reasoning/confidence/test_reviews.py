@@ -59,7 +59,7 @@ def test_alpha_is_that_of_the_published_example(level: Level, published: float) 
     assert krippendorff_alpha(OBSERVED, level) == pytest.approx(published, abs=5e-4)
 
 
-def test_alpha_is_below_nothing_where_raters_contradict_each_other() -> None:
+def test_alpha_below_nothing_where_raters_contradict_each_other() -> None:
     alpha = krippendorff_alpha(np.array([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]), "nominal")
     assert alpha is not None
     assert alpha < 0
@@ -90,7 +90,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 @given(st.lists(STEP, max_size=8))
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_step_by_step_in_the_base_equals_counting_everything_anew(
+def test_step_by_step_in_base_equals_counting_everything_anew(
     base: KnowledgeBase, steps: list[tuple[int, str, float, bool]]
 ) -> None:
     desk = Decisions(Changes(base.writer))
@@ -109,7 +109,7 @@ def test_step_by_step_in_the_base_equals_counting_everything_anew(
         assert reviewed == bool(desk.reviews(claim.iri.value))
 
 
-def test_weighing_takes_the_reviewed_confidence_and_leaves_the_accepted_view_alone(
+def test_weighing_takes_reviewed_confidence_and_leaves_accepted_view_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb = build(tmp_path / "kb")
@@ -129,7 +129,7 @@ def test_weighing_takes_the_reviewed_confidence_and_leaves_the_accepted_view_alo
         assert float(fused.object.value) == pytest.approx(after.fused[place], abs=1e-6)  # type: ignore[union-attr]
 
 
-def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
+def test_claim_of_retracted_source_decays_and_comes_back_with_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb = build(tmp_path / "kb")
@@ -154,7 +154,7 @@ def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
         assert after == before
 
 
-def test_what_curators_rejected_is_read_unless_it_is_accepted_after_all(tmp_path: Path) -> None:
+def test_what_curators_rejected_read_unless_it_is_accepted_after_all(tmp_path: Path) -> None:
     with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as opened:
         assert load_rejected(opened.store) == frozenset()
         place = graph("rejected")
@@ -176,7 +176,7 @@ def graph_of(chance: random.Random, count: int) -> list[Edge]:
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=25, deadline=None)
-def test_importance_from_the_ranks_before_is_that_counted_from_nothing(seed: int) -> None:
+def test_importance_from_ranks_before_that_counted_from_nothing(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     edges = graph_of(chance, 80)
     one = Projection.from_edges(edges, "")
@@ -191,7 +191,7 @@ def test_importance_from_the_ranks_before_is_that_counted_from_nothing(seed: int
     assert all(after[node] == pytest.approx(full[node], abs=1e-7) for node in full)
 
 
-def test_a_review_is_in_the_ranking_that_answers_use() -> None:
+def test_review_is_in_ranking_that_answers_use() -> None:
     with (
         TemporaryDirectory() as home,
         KnowledgeBase.open(build(Path(home) / "kb"), write=True) as opened,
@@ -218,12 +218,12 @@ REVIEWS = st.lists(st.builds(Review, st.sampled_from(["li", "wang", "zhao"]), AG
 
 
 @given(UNIT, AGREED)
-def test_a_confidence_stays_in_its_range_under_any_review(number: float, agreed: float) -> None:
+def test_confidence_stays_in_its_range_under_any_review(number: float, agreed: float) -> None:
     assert 0.0 <= apply_reviews(number, agreed) <= 1.0
 
 
 @given(UNIT)
-def test_one_reviewer_moves_half_the_way_at_most_and_doubt_changes_nothing(number: float) -> None:
+def test_one_reviewer_moves_half_way_at_most_and_doubt_changes_nothing(number: float) -> None:
     top = max(number, 0.99)
     assert apply_reviews(number, 1.0) == pytest.approx(min(top, number + (1.0 - number) / 2))
     assert apply_reviews(number, -1.0) == pytest.approx(number / 2)
@@ -260,14 +260,14 @@ def test_the_order_of_reviewers_does_not_matter(agreed: list[float], chance: ran
     assert agreement(reviews) == agreement(mixed)
 
 
-def test_a_retracted_source_counts_for_half_and_others_stay() -> None:
+def test_retracted_source_counts_for_half_and_others_stay() -> None:
     votes, gone = (Vote("a", "a", 0.8), Vote("b", "b", 0.5)), frozenset("a")
     assert ConfidenceInputs(votes).confidence == 0.9
     assert ConfidenceInputs(votes, retracted=gone).confidence == pytest.approx(1 - 0.6 * 0.5)
     assert ConfidenceInputs(votes[:1], retracted=gone).confidence == pytest.approx(0.4)
 
 
-def test_a_second_review_by_the_same_person_takes_the_place_of_the_first() -> None:
+def test_second_review_by_same_person_takes_place_of_first() -> None:
     one = (
         ConfidenceInputs((Vote("a", "a", 0.8),))
         .reviewed(Review("li", -1.0))
@@ -277,7 +277,7 @@ def test_a_second_review_by_the_same_person_takes_the_place_of_the_first() -> No
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.1, -2.0])
-def test_an_agreement_that_is_no_number_in_its_range_is_refused(wrong: float) -> None:
+def test_agreement_that_is_no_number_in_range_refused(wrong: float) -> None:
     with pytest.raises(RangeError, match="agreement"):
         Review("li", wrong)
     with pytest.raises(RangeError, match="agreement"):

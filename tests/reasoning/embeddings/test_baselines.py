@@ -52,7 +52,7 @@ def test_complex_learns_directions_inverses_and_repeats_itself() -> None:
     assert (one.entities != at_once.entities).any()
 
 
-def test_too_few_triples_odd_sizes_and_no_numbers_are_refused() -> None:
+def test_too_few_triples_odd_sizes_and_no_numbers_refused() -> None:
     with pytest.raises(UsageError, match="too few"):
         train_links(kinship()[:3])
     with pytest.raises(RangeError, match="even"):
@@ -71,7 +71,7 @@ ROWS: list[Row] = [(f"n{i}", "before", f"n{i + 1}", 1.0) for i in range(11)] + [
 
 @pytest.mark.neural
 @pytest.mark.parametrize("kind", KINDS)
-def test_stated_triples_lie_nearer_and_a_checkpoint_is_read_back(kind: str, tmp_path: Path) -> None:
+def test_stated_triples_lie_nearer_and_checkpoint_read_back(kind: str, tmp_path: Path) -> None:
     trained = train_translation(ROWS, kind, QUICK_TRANSLATION, release="sha256:one")
     stated = {row[:3] for row in ROWS}
     right = total = 0
@@ -101,7 +101,7 @@ def test_rotation_turns_and_translation_moves() -> None:
     assert moved.distance("a", "r", "nobody") == float("inf")
 
 
-def test_a_checkpoint_of_another_release_or_an_older_version_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_of_another_release_or_older_version_refused(tmp_path: Path) -> None:
     one = np.ones((1, 2), np.float32)
     Translation("transe", Names(("a",), ("r",)), one, one, "sha256:one").save(tmp_path)
     with pytest.raises(IndexMismatchError, match="was trained on sha256:one"):
@@ -117,7 +117,7 @@ def test_a_checkpoint_of_another_release_or_an_older_version_is_refused(tmp_path
 
 
 @pytest.mark.neural
-def test_an_empty_graph_and_an_unknown_kind_are_refused() -> None:
+def test_empty_graph_and_unknown_kind_are_refused() -> None:
     with pytest.raises(UsageError, match="empty graph"):
         train_translation([], "transe")
     with pytest.raises(FormatError):
@@ -126,7 +126,7 @@ def test_an_empty_graph_and_an_unknown_kind_are_refused() -> None:
 
 @pytest.mark.neural
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_baseline_cites_the_thirty_likeliest_triples_near_the_question(kind: str) -> None:
+def test_baseline_cites_thirty_likeliest_triples_near_question(kind: str) -> None:
     base = runtime()
     asked = ask(base, "枸杞和华法林能一起吃吗", method=kind)
     assert asked.method == kind

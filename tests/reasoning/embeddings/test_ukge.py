@@ -34,7 +34,7 @@ def test_each_kind_learns_better_than_the_mean(kind: str) -> None:
 
 
 @pytest.mark.neural
-def test_the_same_seed_gives_the_same_model_and_another_another() -> None:
+def test_same_seed_gives_same_model_and_another_another() -> None:
     one, again, other = (train(community(), [], SMALL, seed=s) for s in (3, 3, 4))
     assert (one.entities == again.entities).all()
     assert (one.entities != other.entities).any()
@@ -48,7 +48,7 @@ def test_many_entities_train_with_sparse_gradients() -> None:
 
 
 @pytest.mark.neural
-def test_a_row_that_names_what_training_lacks_is_guessed_and_counted() -> None:
+def test_row_that_names_what_training_lacks_guessed_and_counted() -> None:
     rows = community()
     training, test = rows[:-40], [*rows[-40:], ("new", "r", "e1", 0.5)]
     found, unknown = gaps(
@@ -60,7 +60,7 @@ def test_a_row_that_names_what_training_lacks_is_guessed_and_counted() -> None:
     assert found[-1] == pytest.approx(abs(np.mean([row[3] for row in training]) - 0.5))
 
 
-def test_an_empty_graph_and_too_few_triples_are_refused() -> None:
+def test_empty_graph_and_too_few_triples_are_refused() -> None:
     with pytest.raises(UsageError, match="empty graph"):
         train([], [])
     with pytest.raises(UsageError, match="too few"):
@@ -68,7 +68,7 @@ def test_an_empty_graph_and_too_few_triples_are_refused() -> None:
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5, -0.1, float("inf")])
-def test_a_confidence_that_is_no_number_in_its_range_is_refused(wrong: float) -> None:
+def test_confidence_that_is_no_number_in_range_refused(wrong: float) -> None:
     with pytest.raises(RangeError, match="confidence"):
         train([("a", "r", "b", wrong)], [])
 

@@ -58,7 +58,7 @@ def tail(claim: Any) -> str:
     return str(claim.iri.value).rpartition("/")[2]
 
 
-def test_every_writing_route_is_described_and_refuses_the_anonymous(desks: Desks) -> None:
+def test_every_writing_route_is_described_and_refuses_anonymous(desks: Desks) -> None:
     client = desks.app.test_client(use_cookies=False)
     described = client.get("/api/openapi.json").get_json()["paths"]
     writing = [
@@ -79,7 +79,7 @@ def test_every_writing_route_is_described_and_refuses_the_anonymous(desks: Desks
             assert answer.status_code in {401, 403}, path
 
 
-def test_the_field_that_the_path_gives_is_not_asked_for_again(desks: Desks) -> None:
+def test_field_that_path_gives_not_asked_for_again(desks: Desks) -> None:
     described = desks.app.test_client().get("/api/openapi.json").get_json()["paths"]
     schema = described[f"{API}/claims/{{id}}/review"]["post"]["requestBody"]["content"]
     fields = schema["application/json"]["schema"]
@@ -87,9 +87,7 @@ def test_the_field_that_the_path_gives_is_not_asked_for_again(desks: Desks) -> N
     assert fields["required"] == ["kind"]
 
 
-def test_a_claim_of_the_queue_is_rejected_and_the_answer_follows(
-    desks: Desks, script: Script
-) -> None:
+def test_claim_of_queue_is_rejected_and_answer_follows(desks: Desks, script: Script) -> None:
     listed = script.get("/claims", whose="all", limit="50")
     [found] = [each for each in listed["claims"] if each["claim"] == SWEETNESS.iri.value]
     assert found["subject"]["label"]
@@ -108,7 +106,7 @@ def test_a_claim_of_the_queue_is_rejected_and_the_answer_follows(
     assert back["status"] == "accepted"
 
 
-def test_a_stale_version_is_409_and_a_fault_names_its_field(script: Script) -> None:
+def test_stale_version_is_409_and_fault_names_field(script: Script) -> None:
     path = f"/claims/{tail(RELIEF)}/review"
     assert script.send(path, 409, kind="accept", version="0" * 16)["type"].endswith("stale")
     faults = script.send(path, 422, kind="bless")["faults"]
@@ -167,7 +165,7 @@ CLAIMS = [{"claim": each.iri.value} for each in (RELIEF, HARM)]
         ("/claims/assign", {"claims": CLAIMS}),
     ],
 )
-def test_a_key_stands_for_one_request_of_one_person(
+def test_key_stands_for_one_request_of_one_person(
     desks: Desks, script: Script, path: str, body: dict[str, Any]
 ) -> None:
     """A repetition is answered from the first; another body is refused, and nothing is written."""
@@ -196,7 +194,7 @@ def found_as(script: Script, name: str) -> set[str]:
     return {each["iri"] for each in (*completed, *linked, *mentions) if each.get("iri")}
 
 
-def test_an_alias_is_in_the_next_completion_and_link(kitchen: Script) -> None:
+def test_alias_is_in_next_completion_and_link(kitchen: Script) -> None:
     path = "/concepts/substance-ginger/aliases"
     made = kitchen.send(path, en=["zingy root"], zh="姜芽子", reason="heard")
     assert made["kind"] == "edit-concept"

@@ -43,7 +43,7 @@ def test_the_manifest_names_services_that_answer(client: FlaskClient) -> None:
 
 
 @from_table
-def test_a_name_finds_its_concept_and_a_likeness_is_left_to_people(
+def test_name_finds_concept_and_likeness_left_to_people(
     client: FlaskClient, name: str, kind: str, wanted: str, sure: bool
 ) -> None:
     found = asked(client, q0={"query": name, "type": kind})["q0"]["result"]
@@ -78,7 +78,7 @@ def test_rows_are_extended_by_names_and_relations(client: FlaskClient) -> None:
     assert [each["id"] for each in found["meta"]] == ["label_en", "hasNature", "umlsCui"]
 
 
-def test_a_preview_may_be_framed_and_no_other_page(client: FlaskClient) -> None:
+def test_preview_may_be_framed_and_no_other_page(client: FlaskClient) -> None:
     shown = client.get(f"{PATH}/preview?id=substance-gouqizi")
     assert "枸杞子" in shown.text
     assert "X-Frame-Options" not in shown.headers

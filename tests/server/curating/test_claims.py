@@ -68,7 +68,7 @@ def sweet(desks: Desks) -> bool:
     return SWEETNESS.iri.value in cited(desks, "What is the flavour of goji?")
 
 
-def test_a_rejection_is_in_the_next_answer_and_so_is_its_undoing(desks: Desks) -> None:
+def test_rejection_in_next_answer_and_so_undoing(desks: Desks) -> None:
     expert = Expert(desks)
     assert sweet(desks)
     expert.review(SWEETNESS, "reject", reason="bitter, says the new edition")
@@ -79,7 +79,7 @@ def test_a_rejection_is_in_the_next_answer_and_so_is_its_undoing(desks: Desks) -
     assert sweet(desks)
 
 
-def test_an_accepted_candidate_warns_at_once_when_a_second_reviewer_agrees(desks: Desks) -> None:
+def test_accepted_candidate_warns_at_once_when_second_reviewer_agrees(desks: Desks) -> None:
     question = "Can I eat jujube with warfarin?"
     Expert(desks).review(HARM, "accept")
     assert HARM.iri.value not in cited(desks, question)
@@ -101,7 +101,7 @@ def test_free_queries_see_a_decision(desks: Desks) -> None:
     assert not holds()
 
 
-def test_a_stale_decision_is_shown_what_changed_and_writes_nothing(desks: Desks) -> None:
+def test_stale_decision_shown_what_changed_and_writes_nothing(desks: Desks) -> None:
     one, other = Expert(desks), Expert(desks, "editor-in-chief")
     version = Decisions(desks.curation.writing).assess(RELIEF.iri.value).version
     one.review(RELIEF, "accept", version=version, reason="seen often")
@@ -120,7 +120,7 @@ def test_the_same_form_sent_twice_is_one_review(desks: Desks) -> None:
     assert desks.curation.writing.last == before + 1
 
 
-def test_the_queue_puts_doubtful_harm_first_and_leaves_out_what_is_done(desks: Desks) -> None:
+def test_queue_puts_doubtful_harm_first_and_leaves_out_what_is_done(desks: Desks) -> None:
     expert = Expert(desks)
     page = expert.get("queue").text
     order = [page.find(each.iri.value.rpartition("/")[2]) for each in (HARM, RELIEF, SWEETNESS)]
@@ -138,7 +138,7 @@ def test_filters_narrow_the_queue(desks: Desks, query: dict[str, str], total: in
     assert f'count">{total}<' in page
 
 
-def test_a_batch_decides_what_is_fresh_and_leaves_the_stale_alone(desks: Desks) -> None:
+def test_batch_decides_what_is_fresh_and_leaves_stale_alone(desks: Desks) -> None:
     decisions, expert = Decisions(desks.curation.writing), Expert(desks)
     chosen = [f"{e.iri.value} {decisions.assess(e.iri.value).version}" for e in (RELIEF, WARMTH)]
     Expert(desks, "editor-in-chief").review(WARMTH, "unsure", reason="look again")
@@ -163,7 +163,7 @@ def test_assigned_claims_wait_for_their_expert(desks: Desks) -> None:
     assert refused.status_code == 403
 
 
-def test_nobody_takes_back_what_another_did_but_an_editor(desks: Desks) -> None:
+def test_nobody_takes_back_what_another_did_but_editor(desks: Desks) -> None:
     Expert(desks, "administrator").review(SWEETNESS, "reject")
     change = desks.curation.writing.latest(1)[0].iri
     assert Expert(desks).post("undo", change=change).status_code == 403
@@ -182,7 +182,7 @@ def test_history_blames_each_statement_and_shows_any_earlier_state(desks: Desks)
     assert "tasted" in expert.get(f"change/{number}").text
 
 
-def test_a_mention_is_in_the_feed_of_whom_it_calls(desks: Desks) -> None:
+def test_mention_is_in_feed_of_whom_it_calls(desks: Desks) -> None:
     Expert(desks).post("comment", thing=RELIEF.iri.value, text="which dose? @editor-in-chief")
     feed = Expert(desks, "reader").get("feed.atom", mentions="editor-in-chief")
     entries = entries_of(feed)
@@ -204,7 +204,7 @@ def test_disagreement_is_shown_and_measured(desks: Desks) -> None:
     assert RELIEF.iri.value in Expert(desks).get("queue", whose="disputed").text
 
 
-def test_a_safety_claim_is_rejected_with_a_reason_alone(desks: Desks) -> None:
+def test_safety_claim_is_rejected_with_reason_alone(desks: Desks) -> None:
     expert, writing = Expert(desks), desks.curation.writing
     last = writing.last
     answer = expert.review(INTERACTION, "reject", form="review")
@@ -217,7 +217,7 @@ def test_a_safety_claim_is_rejected_with_a_reason_alone(desks: Desks) -> None:
     assert expert.review(SWEETNESS, "reject").status_code == 302  # no harm hangs on it
 
 
-def test_a_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
+def test_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
     headers = {"Authorization": f"Bearer {desks.tokens['review']}", "Accept": "application/json"}
     values = {"claim": INTERACTION.iri.value, "kind": "reject", "reason": "by program"}
     answer: Any = desks.app.test_client().post("/curate/review", data=values, headers=headers)
@@ -227,7 +227,7 @@ def test_a_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
 
 
 @pytest.mark.parametrize("claim", ["", "nothing", "https://e.org/<x>", "x" * 5000, "\x00"])
-def test_a_hostile_name_of_a_claim_is_refused_plainly(desks: Desks, claim: str) -> None:
+def test_hostile_name_of_claim_is_refused_plainly(desks: Desks, claim: str) -> None:
     for answer in (
         Expert(desks).get("claim", claim=claim),
         Expert(desks).get("thing", iri=claim),

@@ -50,9 +50,7 @@ def finished(kitchen: Desks, address: str) -> Any:
     raise AssertionError("the document is never read")
 
 
-def test_a_text_is_read_and_its_claims_can_be_reviewed(
-    kitchen: Desks, curator: FlaskClient
-) -> None:
+def test_text_is_read_and_claims_can_be_reviewed(kitchen: Desks, curator: FlaskClient) -> None:
     answer = hand_in(curator, "notes.txt", "绿豆，味甘，性寒。脾胃虚寒者慎用。".encode())
     assert answer.status_code == 303
     found = finished(kitchen, answer.location)
@@ -68,9 +66,7 @@ def test_a_text_is_read_and_its_claims_can_be_reviewed(
     assert {curator.get(each, headers=HTML).status_code for each in reviews} == {200}
 
 
-def test_a_table_is_read_by_the_columns_that_are_chosen(
-    kitchen: Desks, curator: FlaskClient
-) -> None:
+def test_table_is_read_by_columns_that_are_chosen(kitchen: Desks, curator: FlaskClient) -> None:
     table = "food,helps,words\ngoji berry,dizziness,goji relieves dizziness\nnothing,dizziness,x\n"
     answer = hand_in(curator, "table.csv", table.encode())
     page = curator.get(answer.location, headers=HTML).text

@@ -58,7 +58,7 @@ def present(desks: FullDesks, claim: Claim) -> str:
     return found.status if found else "nothing"
 
 
-def test_the_form_has_the_fields_choices_and_words_of_the_shapes(curator: Visitor) -> None:
+def test_form_has_fields_choices_and_words_of_shapes(curator: Visitor) -> None:
     page = opened(
         curator, bases.kitchen_claim("dish-ginger", "preparedBy", resource("method-decoction-tea"))
     )
@@ -68,9 +68,7 @@ def test_the_form_has_the_fields_choices_and_words_of_the_shapes(curator: Visito
     assert 'min="0" max="1"' in page.body
 
 
-def test_a_fault_names_its_field_and_its_shape_and_nothing_is_saved(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_fault_names_field_and_shape_and_nothing_saved(desks: FullDesks, curator: Visitor) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
     before = desks.changes()
     sent = curator.submit(
@@ -87,7 +85,7 @@ def test_a_fault_names_its_field_and_its_shape_and_nothing_is_saved(
     assert desks.changes() == before
 
 
-def test_what_the_shapes_alone_know_is_found_by_the_confined_check(curator: Visitor) -> None:
+def test_what_shapes_alone_know_found_by_confined_check(curator: Visitor) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
     sent = curator.submit(opened(curator, claim), EDIT, action="check", object="drug-warfarin")
     assert sent.status == 422
@@ -95,7 +93,7 @@ def test_what_the_shapes_alone_know_is_found_by_the_confined_check(curator: Visi
     assert "<code>DietaryMaterialShape</code>" in sent.body
 
 
-def test_a_draft_is_checked_while_it_is_filled_in(curator: Visitor) -> None:
+def test_draft_is_checked_while_it_is_filled_in(curator: Visitor) -> None:
     from tests.support.sites import fields_in
 
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
@@ -105,7 +103,7 @@ def test_a_draft_is_checked_while_it_is_filled_in(curator: Visitor) -> None:
     assert json.loads(curator.post(f"{EDIT}/check", form | {"e0-severity": ""}).body)["conforms"]
 
 
-def test_an_edit_retracts_the_old_claim_which_then_points_to_the_new(
+def test_edit_retracts_old_claim_which_then_points_to_new(
     desks: FullDesks, curator: Visitor
 ) -> None:
     old = bases.kitchen_claim(
@@ -134,7 +132,7 @@ def test_an_edit_retracts_the_old_claim_which_then_points_to_the_new(
     assert (present(desks, old), present(desks, new)) == ("accepted", "nothing")
 
 
-def test_conditions_and_quotes_are_kept_and_a_quote_stands_in_its_passage(
+def test_conditions_and_quotes_kept_and_quote_stands_in_passage(
     desks: FullDesks, curator: Visitor
 ) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
@@ -222,7 +220,7 @@ def test_a_claim_is_split_turned_round_and_duplicated(desks: FullDesks, curator:
     assert choices.body.count("/page/claim/") >= 2
 
 
-def test_a_stale_edit_is_refused_with_the_difference_and_keeps_what_was_typed(
+def test_stale_edit_refused_with_difference_and_keeps_what_was_typed(
     desks: FullDesks, curator: Visitor
 ) -> None:
     claim = bases.kitchen_claim("syndrome-cold", "hasManifestation", resource("symptom-warmth"))
@@ -272,7 +270,7 @@ def test_the_editor_speaks_chinese(curator: Visitor) -> None:
     curator.get(f"{EDIT}?claim={tail(claim)}&lang=en")
 
 
-def test_an_accepted_revision_retires_its_forerunner_and_undoing_gives_it_back(
+def test_accepted_revision_retires_forerunner_and_undoing_gives_it_back(
     desks: FullDesks, curator: Visitor
 ) -> None:
     from shiyi.curation.reviews import Decisions
@@ -290,9 +288,7 @@ def test_an_accepted_revision_retires_its_forerunner_and_undoing_gives_it_back(
     assert (present(desks, old), present(desks, new)) == ("accepted", "candidate")
 
 
-def test_a_new_claim_is_made_step_by_step_without_a_script(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_new_claim_made_step_by_step_without_script(desks: FullDesks, curator: Visitor) -> None:
     page = curator.get(f"{EDIT}?subject=substance-yam&lang=en")
     assert '<option value="hasNature"' in page.body
     page = curator.submit(page, EDIT, action="refresh", relation="hasFlavour")
@@ -356,7 +352,7 @@ def edit_of(store: object, at: int) -> object:
     return replace_claim(store, old, [new], seen, ACCEPT)  # type: ignore[arg-type] # the same
 
 
-def test_killed_while_saving_the_claim_stands_whole_as_old_or_as_new(tmp_path: Path) -> None:
+def test_killed_while_saving_claim_stands_whole_as_old_or_as_new(tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     quads = list(bases.kitchen_quads())
     build_generation(kb, quads, {"quads": len(quads)})

@@ -23,7 +23,7 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FullDesks]:
         yield running
 
 
-def test_a_reader_reports_a_claim_and_a_curator_answers(desks: FullDesks) -> None:
+def test_reader_reports_claim_and_curator_answers(desks: FullDesks) -> None:
     reader = desks.visitor()
     page = reader.get(f"/page/{NAME}?lang=en")
     assert f"{FORM}?about={NAME}" in page.body
@@ -53,7 +53,7 @@ def test_an_answer_shows_where_to_report_each_citation(desks: FullDesks) -> None
     assert f"{FORM}?about=claim/" in page.body
 
 
-def test_a_form_from_elsewhere_is_refused_and_a_robot_is_not_heard(desks: FullDesks) -> None:
+def test_form_from_elsewhere_refused_and_robot_not_heard(desks: FullDesks) -> None:
     reader = desks.visitor()
     form = {"about": NAME, "words": "forged", "kind": "wrong"}
     assert reader.post(FORM, form).status == 403
@@ -62,7 +62,7 @@ def test_a_form_from_elsewhere_is_refused_and_a_robot_is_not_heard(desks: FullDe
     assert all(each.words != "buy pills" for each in reports(desks.site.store, everything=True))
 
 
-def test_the_same_report_twice_is_one_and_too_many_are_refused(desks: FullDesks) -> None:
+def test_same_report_twice_one_and_too_many_refused(desks: FullDesks) -> None:
     reader = desks.visitor()
     page = reader.get(f"{FORM}?about={NAME}&lang=zh")
     assert "报告错误" in page.body
@@ -72,7 +72,7 @@ def test_the_same_report_twice_is_one_and_too_many_are_refused(desks: FullDesks)
     assert len([x for x in reports(desks.site.store) if x.words == "again"]) == 1
 
 
-def test_what_is_unknown_empty_or_too_long_is_refused(desks: FullDesks) -> None:
+def test_what_is_unknown_empty_or_too_long_refused(desks: FullDesks) -> None:
     reader = desks.visitor()
     assert reader.get(f"{FORM}?about=claim/nothing").status == 404
     assert reader.get(f"{FORM}?about=%3Cscript%3E").status == 404
@@ -82,7 +82,7 @@ def test_what_is_unknown_empty_or_too_long_is_refused(desks: FullDesks) -> None:
         assert reader.post(FORM, form).status in (400, 413), words[:5]
 
 
-def test_readers_with_an_account_see_reports_and_answer_none(desks: FullDesks) -> None:
+def test_readers_with_account_see_reports_and_answer_none(desks: FullDesks) -> None:
     reader = desks.visitor("reader")
     page = reader.get(f"{DESK}?lang=en")
     assert page.status == 200

@@ -43,7 +43,7 @@ GOJI = resource("substance-goji")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
-def test_each_shipped_set_goes_through_a_base_and_comes_back_whole(path: Path) -> None:
+def test_each_shipped_set_goes_through_base_and_comes_back_whole(path: Path) -> None:
     before = parse_sssom(path.read_text("utf-8"))
     store = OxigraphStore.in_memory()
     edit = import_mappings(store, before)
@@ -85,9 +85,7 @@ def test_the_sssom_package_reads_what_we_write(tmp_path: Path) -> None:
         (("UMLS:C0000003", "NOWHERE:1"), "curie_map"),
     ],
 )
-def test_a_faulty_table_is_refused_by_line_and_column(
-    change: tuple[str, str], message: str
-) -> None:
+def test_faulty_table_is_refused_by_line_and_column(change: tuple[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         import_mappings(OxigraphStore.in_memory(), parse_sssom(TABLE.replace(*change)))
 
@@ -143,9 +141,7 @@ def _value(part: str, name: str) -> str:
     return part.split(f'name="{name}" value="')[1].split('"')[0]
 
 
-def test_both_sides_stand_beside_each_other_and_hostile_labels_are_harmless(
-    curator: Visitor,
-) -> None:
+def test_both_sides_stand_beside_each_other_and_hostile_labels_harmless(curator: Visitor) -> None:
     page = curator.get(f"{DESK}?lang=en")
     assert "goji berry" in page.body
     assert "C0000001" in page.body
@@ -155,7 +151,7 @@ def test_both_sides_stand_beside_each_other_and_hostile_labels_are_harmless(
     curator.get(f"{DESK}?lang=en")
 
 
-def test_accepting_links_and_gives_the_best_cui_and_undo_takes_all_back(
+def test_accepting_links_and_gives_best_cui_and_undo_takes_all_back(
     desks: FullDesks, curator: Visitor
 ) -> None:
     assert decide(desks, curator, "UMLS:C0000002", "accept") == 200
@@ -169,9 +165,7 @@ def test_accepting_links_and_gives_the_best_cui_and_undo_takes_all_back(
     assert cuis(desks) == {"C0000002"}
 
 
-def test_the_way_of_mapping_is_changed_and_a_wrong_one_is_ruled_out(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_way_of_mapping_changed_and_wrong_one_ruled_out(desks: FullDesks, curator: Visitor) -> None:
     assert decide(desks, curator, "UMLS:C0000003", "accept", predicate="skos:broadMatch") == 200
     warfarin = resource("drug-warfarin")
     store = desks.site.store
@@ -183,7 +177,7 @@ def test_the_way_of_mapping_is_changed_and_a_wrong_one_is_ruled_out(
     assert row.get("reviewer_id") == "agent:cura"
 
 
-def test_a_table_goes_out_as_a_set_with_its_head(desks: FullDesks, curator: Visitor) -> None:
+def test_table_goes_out_as_set_with_its_head(desks: FullDesks, curator: Visitor) -> None:
     assert "https://example.org/sets/mine" in sets(desks.site.store)
     body = curator.get("/curate/mappings.sssom.tsv?set=https://example.org/sets/mine").body
     assert '#mapping_set_title: Zwei: "ä" | ü' in body
@@ -199,7 +193,7 @@ def test_a_reader_decides_nothing(desks: FullDesks) -> None:
     assert reader.post(DESK, form).status == 403
 
 
-def test_candidate_cuis_of_a_concept_come_from_the_operators_release(
+def test_candidate_cuis_of_concept_come_from_operators_release(
     desks: FullDesks, curator: Visitor
 ) -> None:
     concept = "/curate/vocabulary/concept?id=disease-anemia&lang=en"

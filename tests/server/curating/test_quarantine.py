@@ -61,7 +61,7 @@ def curator(desks: FullDesks) -> Visitor:
     return desks.visitor("cura")
 
 
-def test_what_is_held_back_shows_its_passage_its_quote_and_its_reason(curator: Visitor) -> None:
+def test_what_is_held_back_shows_passage_quote_and_reason(curator: Visitor) -> None:
     page = curator.get(f"{DESK}?lang=en")
     assert "What “has nature” points to is a nature." in page.body
     assert "<mark>味甘</mark>" in page.body
@@ -73,7 +73,7 @@ def test_what_is_held_back_shows_its_passage_its_quote_and_its_reason(curator: V
     curator.get(f"{DESK}?lang=en")
 
 
-def test_a_mended_claim_becomes_a_candidate_and_the_old_one_points_to_it(
+def test_mended_claim_becomes_candidate_and_old_one_points_to_it(
     desks: FullDesks, curator: Visitor
 ) -> None:
     name = WRONG.iri.value.removeprefix(ID)
@@ -92,7 +92,7 @@ def test_a_mended_claim_becomes_a_candidate_and_the_old_one_points_to_it(
     assert name not in curator.get(DESK).body
 
 
-def test_a_rejection_needs_a_reason_and_the_extractor_is_told_it(
+def test_rejection_needs_reason_and_extractor_is_told_it(
     desks: FullDesks, curator: Visitor
 ) -> None:
     page = curator.get(f"{DESK}?lang=en")

@@ -39,7 +39,7 @@ def page(queue: Queue) -> object:
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["the same base", "another put back"])
-def test_a_start_sees_what_changed_since_the_queue_was_saved(tmp_path: Path, other: bool) -> None:
+def test_start_sees_what_changed_since_queue_was_saved(tmp_path: Path, other: bool) -> None:
     kb, before = build(tmp_path / "kb"), tmp_path / "before"
     copy_base(kb, before)
     reject(kb, SWEETNESS)
@@ -57,7 +57,7 @@ def test_a_start_sees_what_changed_since_the_queue_was_saved(tmp_path: Path, oth
         assert page(queue) == page(Queue(base.store, Opinions(base.store)))
 
 
-def test_the_queue_is_made_when_somebody_is_about_to_sign_in(tmp_path: Path) -> None:
+def test_queue_made_when_somebody_about_to_sign_in(tmp_path: Path) -> None:
     kb = build(tmp_path / "kb")
     AccountStore(kb).add("anna", Role.CURATOR, "correct horse battery 9")
     app = create_app(kb)

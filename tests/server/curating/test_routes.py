@@ -100,7 +100,7 @@ def test_whoever_has_the_right_is_not_refused(desks: Desks, who: Role) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "write", "unknown", *SPENT])
-def test_a_look_changes_nothing_whatever_else_is_sent_with_it(desks: Desks, token: str) -> None:
+def test_look_changes_nothing_whatever_else_sent_with_it(desks: Desks, token: str) -> None:
     before = state(desks)
     headers = {"Authorization": f"Bearer {desks.tokens[token]}"} if token else {}
     from_there = {"REMOTE_ADDR": f"198.51.100.{len(token)}"}
@@ -119,7 +119,7 @@ def test_a_look_changes_nothing_whatever_else_is_sent_with_it(desks: Desks, toke
 
 
 @from_table
-def test_a_token_opens_what_its_scope_and_person_allow(
+def test_token_opens_what_its_scope_and_person_allow(
     desks: Desks, token: str, most: Role | None
 ) -> None:
     headers = {"Authorization": f"Bearer {desks.tokens[token]}"}
@@ -170,7 +170,7 @@ def test_a_route_that_names_no_right_is_denied(desks: Desks) -> None:
             desks.app.view_functions["queue.queue"] = view
 
 
-def test_a_cookie_of_another_key_an_older_epoch_or_a_closed_account_is_nobody(desks: Desks) -> None:
+def test_cookie_of_another_key_older_epoch_or_closed_account_nobody(desks: Desks) -> None:
     cookie = desks.cookie(Role.CURATOR)
     assert asked(desks, "GET /curate/queue", headers={"Cookie": cookie[:-3] + "abc"}) == 401
     assert asked(desks, "GET /curate/queue", headers={"Cookie": cookie}) == 200

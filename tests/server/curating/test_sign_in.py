@@ -45,7 +45,7 @@ def events(desks: Desks) -> list[str]:
     return [f"{each['what']} {each['who']}" for each in desks.curation.audit.last()]
 
 
-def test_the_right_password_opens_the_desks_and_signing_out_closes_them(desks: Desks) -> None:
+def test_right_password_opens_desks_and_signing_out_closes_them(desks: Desks) -> None:
     client = desks.client("curator")
     page = client.get("/curate/queue", headers=HTML)
     assert page.status_code == 200
@@ -61,7 +61,7 @@ def test_the_right_password_opens_the_desks_and_signing_out_closes_them(desks: D
     assert events(desks)[:2] == ["signed out curator", "signed in curator"]
 
 
-def test_the_cookie_is_kept_from_scripts_other_sites_and_other_pages(desks: Desks) -> None:
+def test_cookie_kept_from_scripts_other_sites_and_other_pages(desks: Desks) -> None:
     answer = desks.sign_in(desks.client(), "curator")
     [cookie] = [c for c in answer.headers.getlist("Set-Cookie") if c.startswith("shiyi_session")]
     assert {"HttpOnly", "Path=/curate", "SameSite=Lax"} <= set(cookie.split("; "))
@@ -76,7 +76,7 @@ def test_a_wrong_name_or_password_is_refused_alike(desks: Desks, name: str, pass
     assert "wrong" in answer.text
 
 
-def test_a_second_factor_is_asked_for_and_each_code_counts_once(desks: Desks) -> None:
+def test_second_factor_asked_for_and_each_code_counts_once(desks: Desks) -> None:
     client = desks.client("contributor")
     page = client.get("/curate/account", headers=HTML).text
     secret = page.partition('<code class="secret">')[2].partition("<")[0]
@@ -102,7 +102,7 @@ def test_a_new_password_ends_the_other_sessions(desks: Desks) -> None:
     desks.curation.people.set_password("reader", PASSWORD)
 
 
-def test_accounts_are_kept_as_argon2_hashes_that_only_the_owner_reads(desks: Desks) -> None:
+def test_accounts_kept_as_argon2_hashes_that_only_owner_reads(desks: Desks) -> None:
     path = desks.kb / "people.json"
     assert path.stat().st_mode & 0o077 == 0
     text = path.read_text("utf-8")
@@ -121,7 +121,7 @@ def test_an_account_has_so_many_guesses_from_anywhere() -> None:
     lockout.check("wang", "198.51.100.7")
 
 
-def test_a_stranger_behind_the_same_address_locks_nobody_out(
+def test_stranger_behind_same_address_locks_nobody_out(
     desks: Desks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A known device and a one-time code count apart, and no more tries of either are looked at."""
@@ -178,7 +178,7 @@ def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> No
     assert matches(hash_password("abcdabcdabcdabcd"), "abcdabcdabcdabcd")
 
 
-def test_a_one_time_code_fits_its_half_minute_and_its_neighbours_alone() -> None:
+def test_one_time_code_fits_half_minute_and_neighbours_alone() -> None:
     from datetime import UTC, datetime, timedelta
 
     secret, now = pyotp.random_base32(), datetime(2030, 1, 1, tzinfo=UTC)
@@ -292,7 +292,7 @@ def come_back(desks: Desks, **wrong: str) -> tuple[Any, Any]:
     return client, client.get(back.path, query_string=query, headers=HTML)
 
 
-def test_who_signed_in_elsewhere_is_let_in_under_one_name(desks: Desks) -> None:
+def test_who_signed_in_elsewhere_let_in_under_one_name(desks: Desks) -> None:
     client, answer = come_back(desks)
     assert answer.status_code == 302, answer.text
     assert answer.headers["Location"] == "/curate/history"
@@ -314,7 +314,7 @@ def test_a_closed_account_stays_closed_there_too(desks: Desks) -> None:
 
 
 @from_table
-def test_a_token_for_somebody_or_something_else_opens_nothing(
+def test_token_for_somebody_or_something_else_opens_nothing(
     desks: Desks, provider: Provider, wrong: dict[str, Any]
 ) -> None:
     provider.spoil = wrong
@@ -338,7 +338,7 @@ def test_a_token_signed_by_another_key_opens_nothing(desks: Desks, provider: Pro
 
 
 @pytest.mark.parametrize(("status", "gone"), [(200, "jwks_uri"), (200, "issuer"), (500, "")])
-def test_a_provider_that_does_not_describe_itself_is_not_gone_to(
+def test_provider_that_does_not_describe_itself_not_gone_to(
     desks: Desks, provider: Provider, monkeypatch: pytest.MonkeyPatch, status: int, gone: str
 ) -> None:
     names = {"issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"} - {gone}

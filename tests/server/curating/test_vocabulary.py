@@ -52,7 +52,7 @@ def test_concepts_are_found_by_word_and_by_class(curator: Visitor) -> None:
     curator.get(f"{DESK}?lang=en")
 
 
-def test_labels_aliases_definition_and_place_are_mended_as_one_reversible_change(
+def test_labels_aliases_definition_and_place_mended_as_one_reversible_change(
     desks: FullDesks, curator: Visitor
 ) -> None:
     page = curator.get(f"{CONCEPT}?id=drug-warfarin")
@@ -98,9 +98,7 @@ def test_a_faulty_concept_is_refused_by_field(
     assert desks.changes() == before
 
 
-def test_a_hostile_label_is_kept_as_text_and_shown_harmless(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_hostile_label_kept_as_text_and_shown_harmless(desks: FullDesks, curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=substance-peanut")
     saved = curator.submit(page, CONCEPT, alt_en=HOSTILE, reason="a test")
     assert saved.status == 200
@@ -109,7 +107,7 @@ def test_a_hostile_label_is_kept_as_text_and_shown_harmless(
         assert HOSTILE not in curator.get(path).body
 
 
-def test_a_stale_concept_is_refused_and_the_form_kept(desks: FullDesks, curator: Visitor) -> None:
+def test_stale_concept_is_refused_and_form_kept(desks: FullDesks, curator: Visitor) -> None:
     second = desks.visitor("second")
     second.get(f"{DESK}?lang=en")
     mine, theirs = (v.get(f"{CONCEPT}?id=dish-mung") for v in (curator, second))
@@ -131,7 +129,7 @@ def test_a_new_concept_joins_its_class(desks: FullDesks, curator: Visitor) -> No
     assert "used before" in again.body
 
 
-def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
+def test_merging_moves_claims_and_names_and_old_address_leads_on(
     desks: FullDesks, curator: Visitor
 ) -> None:
     page = curator.get(f"{CONCEPT}?id=nature-cool")
@@ -196,7 +194,7 @@ def test_a_split_takes_chosen_claims_along(desks: FullDesks, curator: Visitor) -
     assert status(desks, "syndrome-cold", "hasManifestation", "symptom-stomach") == "accepted"
 
 
-def test_a_concept_with_claims_is_not_taken_back_and_one_without_leaves_a_tombstone(
+def test_concept_with_claims_not_taken_back_and_one_without_leaves_tombstone(
     curator: Visitor,
 ) -> None:
     page = curator.get(f"{CONCEPT}?id=substance-goji")
@@ -228,7 +226,7 @@ WRONG_TURTLE = (
 )  # fmt: skip
 
 
-def test_a_relation_is_proposed_by_one_and_approved_by_another(desks: FullDesks) -> None:
+def test_relation_proposed_by_one_and_approved_by_another(desks: FullDesks) -> None:
     contributor, chief = desks.visitor("cont"), desks.visitor("chief")
     page = contributor.get(f"{PROPOSE}?lang=en")
     form = {

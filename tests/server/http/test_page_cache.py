@@ -63,7 +63,7 @@ def page(cache: PageCache, address: str, text: str) -> str:
         return cache.page(lambda: text)
 
 
-def test_a_page_is_made_once_for_each_state_of_the_base(site: Site) -> None:
+def test_page_made_once_for_each_state_of_base(site: Site) -> None:
     counted = Counted(site)
     count = PageCache(counted.site)
     assert page(count, "/a?lang=en", "枸杞 1") == "枸杞 1"
@@ -101,7 +101,7 @@ def test_the_pages_asked_for_least_lately_make_room(site: Site) -> None:
     assert page(cache, "/1", "again") == "again"
 
 
-def test_a_page_larger_than_the_cache_is_sent_all_the_same(site: Site) -> None:
+def test_page_larger_than_cache_is_sent_all_same(site: Site) -> None:
     cache = PageCache(site, max_bytes=10)
     assert page(cache, "/a", "first") == "first"
     assert page(cache, "/a", "second") == "second"
@@ -131,7 +131,7 @@ def test_scripts_have_another_nonce_in_each_response(site: Site) -> None:
     )
 
 
-def test_a_full_queue_is_answered_503_with_a_time_to_wait(site: Site) -> None:
+def test_full_queue_answered_503_with_time_to_wait(site: Site) -> None:
     app, limit = create_app(site), site.settings.server.queue
     client = app.test_client()
     headers.limit_queue(app, lambda: limit + 1)
@@ -165,7 +165,7 @@ _WAYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("address", _WAYS)
-def test_a_question_is_answered_once_for_each_state_of_the_base(site: Site, address: str) -> None:
+def test_question_answered_once_for_each_state_of_base(site: Site, address: str) -> None:
     counted = Counted(site)
     client = create_app(counted.site).test_client()
     sent = {"method": "POST"} | _WAYS[address]
@@ -182,7 +182,7 @@ def test_a_question_is_answered_once_for_each_state_of_the_base(site: Site, addr
     [("age", "34"), ("reply", "yes"), ("drop", "avoids:pork"), ("context", '{"questions": ["a"]}')],
 )
 @pytest.mark.parametrize("address", ["/ask", "/api/ask/stream?page=1"])
-def test_an_answer_to_a_person_or_in_a_conversation_is_made_for_each(
+def test_answer_to_person_or_in_conversation_made_for_each(
     site: Site, address: str, more: tuple[str, str]
 ) -> None:
     counted = Counted(site)
@@ -193,7 +193,7 @@ def test_an_answer_to_a_person_or_in_a_conversation_is_made_for_each(
     assert len(counted.asked) == 3
 
 
-def test_an_answer_asked_for_with_a_token_is_not_stored(site: Site) -> None:
+def test_answer_asked_for_with_token_is_not_stored(site: Site) -> None:
     counted = Counted(site)
     client = create_app(counted.site).test_client()
     for address, sent in _WAYS.items():
@@ -202,7 +202,7 @@ def test_an_answer_asked_for_with_a_token_is_not_stored(site: Site) -> None:
     assert len(counted.asked) == len(_WAYS)
 
 
-def test_each_reader_gets_the_page_of_an_answer_in_their_language(site: Site) -> None:
+def test_each_reader_gets_page_of_answer_in_language(site: Site) -> None:
     client = create_app(site).test_client()
     asked = ("/ask?q=goji&lang=zh", "/ask?q=goji&lang=en") * 2
     chinese, english, *again = (client.get(each).text for each in asked)
@@ -230,7 +230,7 @@ def test_a_page_is_rendered_once_and_sent_compressed(site: Site, path: str) -> N
 
 
 @pytest.mark.parametrize("more", ["age=34", "medicines=warfarin", "context=%7B%7D"])
-def test_an_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) -> None:
+def test_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) -> None:
     counted = Counted(site)
     client = create_app(counted.site).test_client()
     for _ in range(2):
@@ -238,7 +238,7 @@ def test_an_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) 
     assert counted.asked == ["goji"] * 2
 
 
-def test_an_answer_that_a_model_may_have_written_is_not_kept(site: Site) -> None:
+def test_answer_that_model_may_have_written_not_kept(site: Site) -> None:
     counted = Counted(site, research=lambda question, language: question)
     client = create_app(counted.site).test_client()
     for _ in range(2):
@@ -246,7 +246,7 @@ def test_an_answer_that_a_model_may_have_written_is_not_kept(site: Site) -> None
     assert counted.asked == ["goji"] * 2
 
 
-def test_figures_are_counted_again_after_a_change_but_a_tenth_of_the_time_at_most(
+def test_figures_counted_again_after_change_but_tenth_of_time_at_most(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted, now = Counted(site), [0.0]
@@ -277,7 +277,7 @@ def test_figures_are_counted_again_after_a_change_but_a_tenth_of_the_time_at_mos
     assert made == [1, 2]
 
 
-def test_what_takes_long_is_made_once_for_all_who_wait(site: Site) -> None:
+def test_what_takes_long_made_once_for_all_who_wait(site: Site) -> None:
     retained, made, go = PageCache(site), list[int](), threading.Event()
 
     def slowly() -> int:
@@ -323,7 +323,7 @@ def shown(found: Iterator[Statement]) -> set[tuple[object, ...]]:
     }
 
 
-def test_memory_says_of_a_concept_what_the_store_says(readers: tuple[Reader, Reader]) -> None:
+def test_memory_says_of_concept_what_store_says(readers: tuple[Reader, Reader]) -> None:
     store, memory = readers
     concepts = {
         quad.subject for quad in store.store.match(None, SKOS.prefLabel, None, DefaultGraph())
@@ -339,7 +339,7 @@ def test_memory_says_of_a_concept_what_the_store_says(readers: tuple[Reader, Rea
     assert message > SAMPLE
 
 
-def test_of_a_hub_both_tell_how_many_and_the_surest(readers: tuple[Reader, Reader]) -> None:
+def test_of_hub_both_tell_how_many_and_surest(readers: tuple[Reader, Reader]) -> None:
     node = NamedNode(f"{ID}flavour-sweet")
     for reader in readers:
         cut = [each for each in reader.statements(node) if each.of]
@@ -349,7 +349,7 @@ def test_of_a_hub_both_tell_how_many_and_the_surest(readers: tuple[Reader, Reade
         assert len([each for each in cut if each.predicate == "hasFlavour"]) == MOST
 
 
-def test_what_an_update_changes_is_on_the_next_page_and_in_the_next_answer(tmp_path: Path) -> None:
+def test_what_update_changes_on_next_page_and_in_next_answer(tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, quads(), {})
     token = Tokens(kb).add("ada", "maintain", 1)

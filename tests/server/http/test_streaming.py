@@ -34,7 +34,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @from_table
-def test_what_is_known_is_sent_before_the_answer_is_there(
+def test_what_is_known_sent_before_answer_there(
     host: str, path: str, first: str, last: str
 ) -> None:
     GO.clear()
@@ -55,7 +55,7 @@ def test_what_is_known_is_sent_before_the_answer_is_there(
     connection.close()
 
 
-def test_a_fault_after_the_head_is_said_in_the_page(host: str) -> None:
+def test_fault_after_head_is_said_in_page(host: str) -> None:
     GO.set()
     connection = http.client.HTTPConnection(host, timeout=20)
     connection.request("GET", "/ask?lang=zh&q=outside", headers={"Accept": "text/html"})
@@ -66,7 +66,7 @@ def test_a_fault_after_the_head_is_said_in_the_page(host: str) -> None:
     assert page.rstrip().endswith("</html>")
 
 
-def test_figures_of_before_stand_until_those_of_after_are_counted(tmp_path: Path) -> None:
+def test_figures_of_before_stand_until_those_of_after_counted(tmp_path: Path) -> None:
     version, counted, go = [1], threading.Event(), threading.Event()
     site = sites.open_test_site(tmp_path)
     retained = PageCache(replace(site, version=lambda: version[0]))

@@ -9,9 +9,7 @@ from shiyi.server.http import warmup
 from shiyi.settings import Settings
 
 
-def test_slow_pages_are_made_at_start_while_the_server_is_idle(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_slow_pages_made_at_start_while_server_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     app, asked = Flask(__name__), list[str]()
     used = [0.0, 1.0, 2.0]  # seconds of the processor: busy twice, then idle
     monkeypatch.setattr(warmup, "_PAUSE", 0.001)

@@ -43,7 +43,7 @@ def test_every_page_opens_and_its_links_lead_somewhere(client: FlaskClient) -> N
     assert broken == []
 
 
-def test_start_page_is_in_the_language_of_the_reader(client: FlaskClient) -> None:
+def test_start_page_is_in_language_of_reader(client: FlaskClient) -> None:
     assert "食医使用说明" in client.get("/docs/?lang=zh", headers=HTML).text
     assert "Documentation of Shiyi" in client.get("/docs/?lang=en", headers=HTML).text
     assert client.get("/docs").headers["Location"].endswith("/docs/")
@@ -51,7 +51,7 @@ def test_start_page_is_in_the_language_of_the_reader(client: FlaskClient) -> Non
         assert client.get(f"/docs/{old}").headers["Location"].startswith("/docs/reference/")
 
 
-def test_a_page_is_shown_and_found_in_both_languages(client: FlaskClient) -> None:
+def test_page_is_shown_and_found_in_both_languages(client: FlaskClient) -> None:
     address = "/docs/tutorials/first-query.md"
     assert "第一条查询" in client.get(f"{address}?lang=zh", headers=HTML).text
     assert "A first query" in client.get(f"{address}?lang=en", headers=HTML).text
@@ -85,7 +85,7 @@ def test_words_are_found_title_first(client: FlaskClient) -> None:
     assert 'href="/docs/how-to/deployment.md"' in client.get("/docs/?q=systemd", headers=HTML).text
 
 
-def test_api_page_shows_each_operation_with_a_body_that_is_accepted(client: FlaskClient) -> None:
+def test_api_page_shows_each_operation_with_body_that_is_accepted(client: FlaskClient) -> None:
     page = client.get("/api?lang=en", headers=HTML).text
     described = client.get("/api/openapi.json").get_json()
     names = [each["operationId"] for path in described["paths"].values() for each in path.values()]
@@ -94,7 +94,7 @@ def test_api_page_shows_each_operation_with_a_body_that_is_accepted(client: Flas
     assert "http://" not in page.replace("http://localhost", "")
 
 
-def test_each_query_of_a_page_has_a_link_that_runs_it(client: FlaskClient) -> None:
+def test_each_query_of_page_has_link_that_runs_it(client: FlaskClient) -> None:
     queries = 0
     for name in page_files():
         html = str(read_page(name, "zh" if name.endswith(".zh.md") else "en").html)

@@ -40,7 +40,7 @@ def test_a_class_is_narrowed_by_nature_and_channel(client: FlaskClient) -> None:
     assert "goji berry</a>" not in cold
 
 
-def test_a_class_is_narrowed_by_the_kind_of_evidence_behind_it(client: FlaskClient) -> None:
+def test_class_narrowed_by_kind_of_evidence_behind_it(client: FlaskClient) -> None:
     def left(tier: str) -> int:
         shown = page(client, f"/browse?class=MFHSubstance&lang=en&tier=tier-{tier}")
         found = re.search(r"(\d+) fit", shown)
@@ -50,7 +50,7 @@ def test_a_class_is_narrowed_by_the_kind_of_evidence_behind_it(client: FlaskClie
     assert 0 < left("trial") < left("monograph") < 113
 
 
-def test_each_choice_says_how_many_it_leaves_beside_the_others(client: FlaskClient) -> None:
+def test_each_choice_says_how_many_it_leaves_beside_others(client: FlaskClient) -> None:
     path = "/browse?class=MFHSubstance&lang=en&nature=nature-warm"
     shown = page(client, path)
     offered = re.findall(r'value="(flavour-[\w-]+)"( disabled)?>[^<]*\((\d+)\)', shown)
@@ -86,7 +86,7 @@ def test_another_thing_is_added_by_its_name(client: FlaskClient) -> None:
     assert reply.headers["Location"].endswith("substance-gouqizi,substance-juhua")
 
 
-def test_a_dish_uses_what_is_at_hand_and_nothing_refused(client: FlaskClient) -> None:
+def test_dish_uses_what_is_at_hand_and_nothing_refused(client: FlaskClient) -> None:
     shown = page(client, "/dishes?with=百合&without=莲子&lang=zh")
     cards = re.findall(r'<li class="dish">.*?</li>', shown, re.DOTALL)
     assert cards
@@ -94,9 +94,7 @@ def test_a_dish_uses_what_is_at_hand_and_nothing_refused(client: FlaskClient) ->
     assert not any("substance-lianzi" in card for card in cards)
 
 
-def test_a_dish_with_a_food_unsuitable_for_the_constitution_is_left_out(
-    client: FlaskClient,
-) -> None:
+def test_dish_with_food_unsuitable_for_constitution_left_out(client: FlaskClient) -> None:
     free = page(client, "/dishes?with=羊肉&lang=zh")
     stored = page(client, "/dishes?with=羊肉&constitution=constitution-yin-deficiency&lang=zh")
     assert '<li class="dish">' in free
@@ -131,9 +129,7 @@ def test_the_bars_add_up_to_the_claims(client: FlaskClient) -> None:
     assert sum(counted) == health["counts"]["claims"]
 
 
-def test_a_concept_page_says_where_sources_differ_and_carries_schema_org(
-    client: FlaskClient,
-) -> None:
+def test_concept_page_says_where_sources_differ_and_carries_schema_org(client: FlaskClient) -> None:
     shown = page(client, "/page/substance-baihe?lang=en")
     assert "Sources differ" in shown
     data = re.search(r'<script type="application/ld\+json">(.*?)</script>', shown, re.DOTALL)
@@ -189,7 +185,7 @@ HEAVIEST = (
 )  # fmt: skip
 
 
-def test_every_page_but_the_query_page_weighs_less_than_60_kilobytes(client: FlaskClient) -> None:
+def test_every_page_but_query_page_weighs_less_than_60_kilobytes(client: FlaskClient) -> None:
     """Compressed, with its styles and scripts; the heaviest pages of each kind."""
     for path in HEAVIEST:
         mark = "&" if "?" in path else "?"
@@ -208,7 +204,7 @@ def bottom_line(client: FlaskClient, path: str) -> str:
     return found[1]
 
 
-def test_bottom_line_of_a_formula_names_what_is_inferred(client: FlaskClient) -> None:
+def test_bottom_line_of_formula_names_what_is_inferred(client: FlaskClient) -> None:
     """Where cautions follow by rule alone, it never states that nothing is on record."""
     shown = page(client, "/page/formula-yiguanjian?lang=en")
     assert 'class="rest inferred"' in shown
@@ -217,7 +213,7 @@ def test_bottom_line_of_a_formula_names_what_is_inferred(client: FlaskClient) ->
     assert "no record of contraindications" not in line
 
 
-def test_what_was_only_studied_is_no_use_in_a_bottom_line(client: FlaskClient) -> None:
+def test_what_was_only_studied_no_use_in_bottom_line(client: FlaskClient) -> None:
     assert "tart cherry" in page(client, "/page/disease-gout?lang=en")  # studied for gout
     line = bottom_line(client, "/page/disease-gout?lang=en")
     assert "tart cherry" not in line
@@ -233,9 +229,7 @@ def test_contents_of_a_page_stand_in_its_order(client: FlaskClient) -> None:
     assert "<h2>Identifiers" not in page(client, "/page/rule-mfh-2019-spice?lang=en")
 
 
-def test_the_reference_of_the_vocabulary_stands_under_the_content_policy(
-    client: FlaskClient,
-) -> None:
+def test_reference_of_vocabulary_stands_under_content_policy(client: FlaskClient) -> None:
     page = client.get("/vocab/reference", headers={"Accept-Language": "en"})
     assert page.status_code == 200
     assert "<style" not in page.text

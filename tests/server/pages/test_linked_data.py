@@ -62,7 +62,7 @@ def test_the_version_of_the_vocabulary_leads_to_it(client: FlaskClient) -> None:
     assert client.get("/vocab/0.0.9", headers=turtle).status_code == 404
 
 
-def test_a_derived_claim_is_a_claim_with_a_page_and_data(client: FlaskClient) -> None:
+def test_derived_claim_is_claim_with_page_and_data(client: FlaskClient) -> None:
     iri = DERIVED.iri.value
     found = client.get(path(iri), headers={"Accept": "text/html"})
     assert found.status_code == 303
@@ -80,7 +80,7 @@ def test_a_derived_claim_is_a_claim_with_a_page_and_data(client: FlaskClient) ->
 
 
 @pytest.mark.parametrize("form", ["id", "page", "data"])
-def test_what_was_merged_leads_on_and_what_was_retracted_is_gone(
+def test_what_was_merged_leads_on_and_what_was_retracted_gone(
     client: FlaskClient, form: str
 ) -> None:
     moved = client.get(f"/{form}/substance-old")
@@ -91,7 +91,7 @@ def test_what_was_merged_leads_on_and_what_was_retracted_is_gone(
     assert gone.status_code == 410
 
 
-def test_data_points_to_its_licence_name_and_other_forms(client: FlaskClient) -> None:
+def test_data_points_to_licence_name_and_other_forms(client: FlaskClient) -> None:
     reply = client.get("/data/substance-goji.ttl")
     links = ", ".join(reply.headers.get_all("Link"))
     for relation in ("canonical", "cite-as", "license", "describedby", "alternate"):
@@ -122,7 +122,7 @@ def test_clients_that_ask_for_rdf_12_get_triple_terms(
         assert b"<<(" not in client.get("/data/substance-goji.nt").data
 
 
-def test_a_constructed_graph_is_rdf_11_unless_asked_otherwise(client: FlaskClient) -> None:
+def test_constructed_graph_is_rdf_11_unless_asked_otherwise(client: FlaskClient) -> None:
     query = f"CONSTRUCT {{ ?c {RDF.reifies} ?t }} WHERE {{ ?c {RDF.reifies} ?t }}"
     turtle = {"Accept": "text/turtle"}
     old = client.get("/sparql", query_string={"query": query}, headers=turtle)
@@ -138,7 +138,7 @@ def test_a_constructed_graph_is_rdf_11_unless_asked_otherwise(client: FlaskClien
     assert "version=1.2" in same.headers["Content-Type"]
 
 
-def test_a_hub_is_described_in_part_and_says_so(
+def test_hub_is_described_in_part_and_says_so(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.get("/data/constitution-yin.nt")
@@ -152,7 +152,7 @@ def test_a_hub_is_described_in_part_and_says_so(
 
 
 @pytest.mark.parametrize("kind", ["application/ld+json", "application/rdf+xml"])
-def test_constructed_claims_are_lowered_where_the_form_has_no_triple_terms(
+def test_constructed_claims_lowered_where_form_has_no_triple_terms(
     client: FlaskClient, kind: str
 ) -> None:
     query = f"CONSTRUCT {{ ?c {RDF.reifies} ?t }} WHERE {{ ?c {RDF.reifies} ?t }}"
@@ -166,7 +166,7 @@ def test_constructed_claims_are_lowered_where_the_form_has_no_triple_terms(
     assert b"<<(" not in plain.data
 
 
-def test_reads_are_open_to_other_origins_and_heads_and_options_work(client: FlaskClient) -> None:
+def test_reads_open_to_other_origins_and_heads_and_options_work(client: FlaskClient) -> None:
     asked = client.head("/sparql", query_string={"query": "ASK {}"})
     assert (asked.status_code, asked.data) == (200, b"")
     for address in ("/sparql", "/rdf-graph-store", "/data/substance-goji.ttl"):
@@ -185,7 +185,7 @@ def test_reads_are_open_to_other_origins_and_heads_and_options_work(client: Flas
     )
 
 
-def test_a_function_nobody_knows_is_refused_not_called_a_mistake(client: FlaskClient) -> None:
+def test_function_nobody_knows_is_refused_not_called_mistake(client: FlaskClient) -> None:
     query = "SELECT (<urn:f>(1) AS ?x) {}"
     reply = client.get("/sparql", query_string={"query": query})
     assert reply.status_code == 422
@@ -197,7 +197,7 @@ def test_quads_of_the_journal_are_nobodys_business(client: FlaskClient) -> None:
     assert json.loads(client.get("/sparql", query_string={"query": query}).data)["boolean"] is False
 
 
-def test_one_address_gives_each_client_the_form_it_asked_for(client: FlaskClient) -> None:
+def test_one_address_gives_each_client_form_it_asked_for(client: FlaskClient) -> None:
     for _ in range(2):
         for kind in ("text/turtle", "application/ld+json", "application/n-triples"):
             reply = client.get("/data/substance-goji", headers={"Accept": kind})
@@ -258,7 +258,7 @@ def test_the_page_shows_the_counts_and_no_case(
     assert TOLD not in page
 
 
-def test_a_concept_no_case_speaks_of_has_no_such_part(case_client: FlaskClient) -> None:
+def test_concept_no_case_speaks_of_has_no_such_part(case_client: FlaskClient) -> None:
     page = case_client.get("/page/" + GOJI.value.rpartition("/")[2]).text
     assert 'id="cases"' not in page
 

@@ -127,7 +127,7 @@ def kinds_of(iris: set[str]) -> Mapping[str, list[str]]:
     return found
 
 
-def test_every_iri_leads_to_a_page_and_to_turtle_that_parses(starter: tuple[str, Site]) -> None:
+def test_every_iri_leads_to_page_and_to_turtle_that_parses(starter: tuple[str, Site]) -> None:
     """Every kind of resource, and a random sample of all, whether subject, predicate or object."""
     address, site = starter
     everywhere = "SELECT DISTINCT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
@@ -200,7 +200,7 @@ def test_void_partitions_count_what_the_accepted_view_holds(starter: tuple[str, 
     assert linksets
 
 
-def test_what_queries_count_is_what_reading_every_quad_counts(starter: tuple[str, Site]) -> None:
+def test_what_queries_count_what_reading_every_quad_counts(starter: tuple[str, Site]) -> None:
     _, site = starter
     some = OxigraphStore.in_memory()
     some.change(add=list(islice(site.store.match(graph=DefaultGraph()), 50_000)))
@@ -215,9 +215,7 @@ def test_what_queries_count_is_what_reading_every_quad_counts(starter: tuple[str
     assert read.triples > 10_000
 
 
-def test_a_base_too_large_to_tell_things_apart_is_counted_all_the_same(
-    starter: tuple[str, Site],
-) -> None:
+def test_base_too_large_to_tell_things_apart_counted_all_same(starter: tuple[str, Site]) -> None:
     _, site = starter
 
     class Small:
@@ -282,7 +280,7 @@ def test_pages_carry_signposts_and_schema_org(starter: tuple[str, Site]) -> None
         assert kind == "claim" or 'href="/page/claim/' in reply.body.decode()  # that it supports
 
 
-def test_a_rule_leads_to_its_source_and_to_what_it_names(starter: tuple[str, Site]) -> None:
+def test_rule_leads_to_source_and_to_what_it_names(starter: tuple[str, Site]) -> None:
     page = get(f"{starter[0]}/page/rule-mfh-2019-spice?lang=zh", "text/html").body.decode()
     for name in ("source-mfh-notice-2019", "substance-caoguo", "substance-biba"):
         assert f'href="/page/{name}' in page
@@ -291,7 +289,7 @@ def test_a_rule_leads_to_its_source_and_to_what_it_names(starter: tuple[str, Sit
 
 
 @pytest.mark.parametrize("form", ["id", "page", "data"])
-def test_what_is_deprecated_is_a_tombstone_or_leads_on(small: str, form: str) -> None:
+def test_what_is_deprecated_is_tombstone_or_leads_on(small: str, form: str) -> None:
     gone = get(f"{small}/{form}/substance-gone", "text/html" if form != "data" else "text/turtle")
     assert gone.status == 410
     assert ("never a food" if form != "data" else "deprecated") in gone.body.decode()
@@ -307,7 +305,7 @@ def test_a_tombstone_is_rdf_for_machines(small: str) -> None:
     assert get(f"{small}/id/substance-gone", "text/turtle").status == 410
 
 
-def test_a_passage_leads_to_its_words_and_its_section_by_name(small: str) -> None:
+def test_passage_leads_to_words_and_section_by_name(small: str) -> None:
     for form, accept in (("page", "text/html"), ("data", "text/turtle")):
         body = get(f"{small}/{form}/passage/0be", accept).body.decode()
         assert "甘，平。" in body
@@ -316,7 +314,7 @@ def test_a_passage_leads_to_its_words_and_its_section_by_name(small: str) -> Non
     assert "甘" not in get(f"{small}/data/section/0be.nt").body.decode()  # bounded
 
 
-def test_what_is_restricted_is_on_no_page_and_in_no_data(small: str) -> None:
+def test_what_is_restricted_on_no_page_and_in_no_data(small: str) -> None:
     for node in (SHUT_CLAIM.iri, EXPORTED_PASSAGE):
         for form in ("id", "page", "data"):
             assert get(node.value.replace(ID, f"{small}/{form}/")).status == 451
@@ -344,7 +342,7 @@ def test_releases_are_listed_for_people_and_programs(small: str) -> None:
     assert get(f"{small}/releases/9.9/").status == 404
 
 
-def test_search_engines_find_the_releases_from_the_home_page(small: str) -> None:
+def test_search_engines_find_releases_from_home_page(small: str) -> None:
     described = []
     for path in ("/", "/releases/"):
         page = get(f"{small}{path}", "text/html").body.decode()
@@ -376,7 +374,7 @@ def test_a_release_has_a_page_data_and_signposts(small: str) -> None:
     assert f"{small}/releases/1.1.0/shiyi.nq.gz" in void
 
 
-def test_files_of_a_release_have_types_ranges_and_conditions(small: str) -> None:
+def test_files_of_release_have_types_ranges_and_conditions(small: str) -> None:
     url = f"{small}/releases/1.1.0/shiyi.nq.gz"
     whole = get(url)
     assert whole.headers.get_content_type() == "application/gzip"

@@ -78,7 +78,7 @@ def test_each_filter_changes_what_is_listed(client: FlaskClient, query: str, boo
 
 @pytest.mark.parametrize(("language", "word"), [("zh", "四性"), ("en", "Nature")])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_picture_is_drawn_in_both_languages_and_schemes(
+def test_picture_is_drawn_in_both_languages_and_schemes(
     client: FlaskClient, language: str, word: str, theme: str
 ) -> None:
     written = get(client, f"{GINGER}.svg?lang={language}&theme={theme}")
@@ -90,7 +90,7 @@ def test_the_picture_is_drawn_in_both_languages_and_schemes(
     assert word in get(client, f"{GINGER}?lang={language}")
 
 
-def test_the_json_has_works_values_and_what_today_states(client: FlaskClient) -> None:
+def test_json_has_works_values_and_what_today_states(client: FlaskClient) -> None:
     shown = json.loads(get(client, "/api/timeline?concept=https://w3id.org/shiyi/id/substance-jiu"))
     nature = next(each for each in shown["properties"] if each["property"] == "nature")
     assert {each["value"]["label_en"] for each in nature["values"]} >= {"warm", "very hot"}
@@ -106,7 +106,7 @@ def test_what_is_unknown_is_named(client: FlaskClient, path: str, status: int, w
     assert words in get(client, path, status)
 
 
-def test_a_name_leads_to_its_timeline_and_the_page_of_a_thing_links_it(client: FlaskClient) -> None:
+def test_name_leads_to_timeline_and_page_of_thing_links_it(client: FlaskClient) -> None:
     assert client.get("/timeline/生姜").headers["Location"] == GINGER
     assert f'href="{GINGER}"' in get(client, "/page/substance-shengjiang?lang=en")
 
@@ -120,7 +120,7 @@ def test_the_shipped_query_lists_the_oldest_first(starter_kb: Path) -> None:
     assert years[-1] > 2000
 
 
-def test_sources_of_the_tables_that_are_books_have_their_dates() -> None:
+def test_sources_of_tables_that_are_books_have_dates() -> None:
     book = book_of("yinshan-zhengyao")
     assert book is not None
     assert (book.author, book.start, book.school) == ("忽思慧", 1330, "shiliao")
@@ -208,7 +208,7 @@ def test_a_degree_of_a_nature_is_no_difference() -> None:
     assert [each.kind for each in found.differences] == []
 
 
-def test_the_books_of_a_school_are_an_overlay_of_their_own(client: FlaskClient) -> None:
+def test_books_of_school_are_overlay_of_their_own(client: FlaskClient) -> None:
     site = client.application.extensions["shiyi"]
     diet, warm = (
         overlay_of_books(site.base.store, resource(f"school-{each}"), site.facts()).taught
@@ -218,7 +218,7 @@ def test_the_books_of_a_school_are_an_overlay_of_their_own(client: FlaskClient) 
     assert 0 < len(diet & warm) + len(warm - diet) < len(diet)
 
 
-def test_the_words_of_a_pointer_are_read_where_its_corpus_is_installed(tmp_path: Path) -> None:
+def test_words_of_pointer_read_where_corpus_installed(tmp_path: Path) -> None:
     corpus = catalogue()["ancient-books"]
     file = corpus.tables[0].file
     with lzma.open(tmp_path / file, "wt", encoding="utf-8") as books_file:
@@ -258,7 +258,7 @@ def test_a_row_that_lists_other_values_denies_nothing() -> None:
     assert values[COLD.value] == "differs"
 
 
-def test_the_picture_of_many_values_has_those_that_most_works_state() -> None:
+def test_picture_of_many_values_has_those_that_most_works_state() -> None:
     shown = shown_of(
         states(NATURE, WARM, OLD), states(NATURE, COLD, OLD), states(NATURE, COLD, STANDARD)
     )

@@ -86,7 +86,7 @@ def holes(text: str) -> set[str]:
     return set(re.findall(r"%\((\w+)\)s", text))
 
 
-def test_both_languages_have_every_text_with_the_same_holes() -> None:
+def test_both_languages_have_every_text_with_same_holes() -> None:
     assert texts("zh").keys() == texts("en").keys()
     assert len(texts("zh")) > 700
     for key, chinese in texts("zh").items():
@@ -104,7 +104,7 @@ def sayings(translations: Translations) -> dict[object, str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_shipped_compiled_is_what_the_catalogue_says(language: str) -> None:
+def test_what_is_shipped_compiled_is_what_catalogue_says(language: str) -> None:
     made = io.BytesIO()
     write_mo(made, written(language))
     made.seek(0)
@@ -114,7 +114,7 @@ def test_what_is_shipped_compiled_is_what_the_catalogue_says(language: str) -> N
     assert sayings(Translations(made)) == sayings(shipped), stale
 
 
-def test_every_key_a_page_asks_for_has_a_text_and_every_text_is_asked_for() -> None:
+def test_every_key_page_asks_for_has_text_and_every_text_asked_for() -> None:
     keys = texts("zh").keys()
     sections = {key.partition(".")[0] for key in keys}
     named, beginnings = asked()
@@ -173,9 +173,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     site.close()
 
 
-def test_counts_choose_singular_or_plural_and_units_are_the_languages_own(
-    client: FlaskClient,
-) -> None:
+def test_counts_choose_singular_or_plural_and_units_languages_own(client: FlaskClient) -> None:
     one = "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+"
     html = {"Accept": "text/html"}
     assert ">1 row ·" in client.get(f"{one}1&lang=en", headers=html).text
@@ -185,7 +183,7 @@ def test_counts_choose_singular_or_plural_and_units_are_the_languages_own(
     assert "1 ms" in client.get("/ask?q=goji&lang=en").text
 
 
-def test_a_key_without_a_text_is_a_fault_and_never_shown() -> None:
+def test_key_without_text_is_fault_and_never_shown() -> None:
     with pytest.raises(KeyError, match=r"no\.such"):
         Catalogue.load("zh")("no.such")
     assert Catalogue.load("en").get("no.such", "as it is") == "as it is"
@@ -229,7 +227,7 @@ def said(node: ast.AST) -> Iterator[str]:
             yield from said(child)
 
 
-def test_every_fault_that_a_page_shows_has_a_chinese_text() -> None:
+def test_every_fault_that_page_shows_has_chinese_text() -> None:
     source = ROOT / "src" / "shiyi"
     paths = {path for each in FAULTY for path in source.glob(each)}
     found = {text for path in paths for text in raised(path) if re.search("[A-Za-z]{2}", text)}

@@ -36,7 +36,7 @@ def test_counts_are_kept_until_something_is_written(small_kb: Path) -> None:
         assert after["quads"] == len(base.store)
 
 
-def test_damaged_counts_and_a_folder_that_takes_none_are_no_fault(small_kb: Path) -> None:
+def test_damaged_counts_and_folder_that_takes_none_no_fault(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as base:
         place = base.folder / "index" / FILE
         place.write_bytes(b"[1, 2")
@@ -49,7 +49,7 @@ def test_damaged_counts_and_a_folder_that_takes_none_are_no_fault(small_kb: Path
         assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
 
 
-def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something_is_written(
+def test_counts_of_description_kept_with_indexes_until_something_written(
     starter_kb: Path, small_kb: Path
 ) -> None:
     with KnowledgeBase.open(starter_kb) as base:
@@ -74,7 +74,7 @@ def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something
             assert load_description(base) is None
 
 
-def test_how_a_base_is_spread_is_kept_with_the_indexes_until_something_is_written(
+def test_how_base_spread_kept_with_indexes_until_something_written(
     starter_kb: Path, small_kb: Path
 ) -> None:
     with KnowledgeBase.open(starter_kb) as base:

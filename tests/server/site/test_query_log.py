@@ -36,7 +36,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_each_query_is_noted_once_with_how_it_went(asked: tuple[FlaskClient, Path]) -> None:
+def test_each_query_noted_once_with_how_it_went(asked: tuple[FlaskClient, Path]) -> None:
     client, file = asked
     assert not file.exists()
     text = f"SELECT ?s {{ ?s ?p ?o FILTER(STR(?o) != '{NAME}') }} # {NAME}"
@@ -77,11 +77,11 @@ def test_each_query_is_noted_once_with_how_it_went(asked: tuple[FlaskClient, Pat
 
 
 @from_table
-def test_a_shape_holds_no_text_number_or_foreign_name(text: str, left: str) -> None:
+def test_shape_holds_no_text_number_or_foreign_name(text: str, left: str) -> None:
     assert shape(text) == left
 
 
-def test_a_full_log_begins_anew_and_an_unwritable_folder_keeps_none(
+def test_full_log_begins_anew_and_unwritable_folder_keeps_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_log, "LARGEST", 1000)
@@ -97,7 +97,7 @@ def test_a_full_log_begins_anew_and_an_unwritable_folder_keeps_none(
     nowhere.close()
 
 
-def test_no_log_is_kept_where_the_settings_say_so(tmp_path: Path) -> None:
+def test_no_log_is_kept_where_settings_say_so(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", quads(), {})
     site = open_site(
         tmp_path / "kb", replace(Settings(), query=QuerySettings(workers=1, log=False))
@@ -110,7 +110,7 @@ def test_no_log_is_kept_where_the_settings_say_so(tmp_path: Path) -> None:
         site.close()
 
 
-def test_a_fault_of_ours_is_told_as_one_and_without_the_query(tmp_path: Path) -> None:
+def test_fault_of_ours_told_as_one_and_without_query(tmp_path: Path) -> None:
     log = QueryLog(tmp_path)
     with pytest.raises(ZeroDivisionError), log_query(log, f"SELECT {NAME}", "SELECT"):
         _ = 1 / 0

@@ -54,7 +54,7 @@ def bearer(text: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {text}"}
 
 
-def test_a_token_is_kept_as_a_hash_that_only_the_owner_reads(tmp_path: Path) -> None:
+def test_token_kept_as_hash_that_only_owner_reads(tmp_path: Path) -> None:
     text = Tokens(tmp_path).add("curator", "write", 1)
     written = tmp_path / FILE
     assert len(text) > 43
@@ -88,7 +88,7 @@ def test_a_damaged_seal_is_refused(old: bytes, new: bytes) -> None:
             verify_checksum(damaged, Path(FILE))
 
 
-def test_bad_tokens_are_not_made_and_damage_is_told(tmp_path: Path) -> None:
+def test_bad_tokens_not_made_and_damage_told(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     tokens.add("a", "write", 1)
     [made] = tokens.all()
@@ -124,7 +124,7 @@ def _ways(app: Flask) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "headers", [{}, bearer("wrong"), bearer(""), {"Authorization": "Basic eDp5"}, {"Cookie": "t=1"}]
 )
-def test_every_way_of_writing_is_closed_without_a_token(
+def test_every_way_of_writing_is_closed_without_token(
     opened: tuple[Flask, Site, str], client: FlaskClient, headers: dict[str, str]
 ) -> None:
     app, site, _ = opened
@@ -156,7 +156,7 @@ def test_no_get_writes(opened: tuple[Flask, Site, str], client: FlaskClient) -> 
     assert site.version() == before
 
 
-def test_a_holder_writes_under_their_name_and_once_per_key(
+def test_holder_writes_under_name_and_once_per_key(
     opened: tuple[Flask, Site, str], client: FlaskClient
 ) -> None:
     _, site, secret = opened
@@ -170,7 +170,7 @@ def test_a_holder_writes_under_their_name_and_once_per_key(
     assert "Access-Control-Allow-Headers" not in asked.headers
 
 
-def test_a_key_stands_for_one_request_and_is_well_formed(
+def test_key_stands_for_one_request_and_well_formed(
     opened: tuple[Flask, Site, str], client: FlaskClient
 ) -> None:
     _, site, secret = opened
@@ -192,7 +192,7 @@ def test_a_key_stands_for_one_request_and_is_well_formed(
     assert site.version() == before
 
 
-def test_an_upload_of_a_form_is_the_same_whatever_its_boundary(
+def test_upload_of_form_is_same_whatever_its_boundary(
     opened: tuple[Flask, Site, str], client: FlaskClient
 ) -> None:
     _, site, secret = opened
@@ -211,7 +211,7 @@ def test_an_upload_of_a_form_is_the_same_whatever_its_boundary(
 
 
 @from_table
-def test_the_scope_write_leaves_what_the_base_answers_from_to_curators(
+def test_scope_write_leaves_what_base_answers_from_to_curators(
     opened: tuple[Flask, Site, str], client: FlaskClient, text: str, status: int
 ) -> None:
     _, site, _ = opened
@@ -227,7 +227,7 @@ def test_the_scope_write_leaves_what_the_base_answers_from_to_curators(
         assert site.version() == before
 
 
-def test_uploads_of_the_scope_write_go_to_graphs_of_its_own(
+def test_uploads_of_scope_write_go_to_graphs_of_own(
     opened: tuple[Flask, Site, str], client: FlaskClient
 ) -> None:
     _, site, secret = opened
@@ -256,7 +256,7 @@ def test_uploads_of_the_scope_write_go_to_graphs_of_its_own(
     assert whole.status_code == 204
 
 
-def test_guesses_of_a_network_wait_and_a_right_token_for_none_of_them(
+def test_guesses_of_network_wait_and_right_token_for_none_of_them(
     opened: tuple[Flask, Site, str],
 ) -> None:
     client = create_app(opened[1]).test_client()
@@ -278,7 +278,7 @@ def test_guesses_of_a_network_wait_and_a_right_token_for_none_of_them(
         assert right.status_code == 204
 
 
-def test_a_server_that_does_not_write_says_so_to_holders(opened: tuple[Flask, Site, str]) -> None:
+def test_server_that_does_not_write_says_so_to_holders(opened: tuple[Flask, Site, str]) -> None:
     from dataclasses import replace
 
     from shiyi.server.site.site import WriteAccess

@@ -220,7 +220,7 @@ def test_what_is_restricted_leaves_by_no_address(served: Served, route: str) -> 
 
 
 @pytest.mark.parametrize("route", POSTED)
-def test_what_is_restricted_is_in_no_reply_to_a_post(served: Served, route: str) -> None:
+def test_what_is_restricted_in_no_reply_to_post(served: Served, route: str) -> None:
     for sent in POSTED[route]:
         reply = served.client().post(route, headers={"Accept-Language": "en"}, **sent)
         assert reply.status_code in {200, 400, 403, 404, 422}, (route, reply.data)
@@ -252,7 +252,7 @@ def test_who_may_write_sees_all(served: Served) -> None:
     assert served.client().get(f"/sparql?query={ALL}", headers=wrong).status_code == 401
 
 
-def test_what_others_support_too_is_told_with_their_evidence_alone(served: Served) -> None:
+def test_what_others_support_too_told_with_evidence_alone(served: Served) -> None:
     asked = f"SELECT ?e {{ <{OPEN_CLAIM.iri.value}> <{SHIYI.evidence.value}> ?e }}"
     reply = served.client().get("/sparql", query_string={"query": asked, "format": "csv"})
     assert reply.text.split() == ["e", OPEN_CLAIM.evidence[0].iri(OPEN_CLAIM.iri).value]
@@ -263,7 +263,7 @@ def test_what_others_support_too_is_told_with_their_evidence_alone(served: Serve
     assert OPEN_CLAIM.iri.value in {each["claim"] for each in answer["citations"]}
 
 
-def test_nothing_hidden_is_left_in_a_copy_and_nothing_else_is_missing(tmp_path: Path) -> None:
+def test_nothing_hidden_left_in_copy_and_nothing_else_missing(tmp_path: Path) -> None:
     """Also statements about a restricted claim, which no index finds, and its triple elsewhere."""
     store = planted()
     note = NamedNode("urn:note")
@@ -289,7 +289,7 @@ def test_nothing_hidden_is_left_in_a_copy_and_nothing_else_is_missing(tmp_path: 
     assert note not in {quad.subject for quad in expected}
 
 
-def test_a_graph_of_others_neither_hides_nor_shows_what_the_base_states() -> None:
+def test_graph_of_others_neither_hides_nor_shows_what_base_states() -> None:
     store, mine, source = planted(), NamedNode("urn:mine"), NamedNode("urn:source")
     before, restricted = find_restricted(store), Literal("restricted: no copies")
     [evidence] = {each.iri(OPEN_CLAIM.iri) for each in OPEN_CLAIM.evidence[:1]}
@@ -310,7 +310,7 @@ def test_a_graph_of_others_neither_hides_nor_shows_what_the_base_states() -> Non
     assert SHUT_CLAIM.iri.value in find_restricted(store).claims  # alone
 
 
-def test_a_claim_shows_once_an_open_source_supports_it_and_not_before(tmp_path: Path) -> None:
+def test_claim_shows_once_open_source_supports_it_and_not_before(tmp_path: Path) -> None:
     store = planted()
     build_generation(tmp_path / "kb", store.match(), {})
     asked = f"ASK {{ <{PEAR.value}> <{SHIYI.interactsWith.value}> <{WARFARIN.value}> }}"
@@ -334,7 +334,7 @@ def test_a_claim_shows_once_an_open_source_supports_it_and_not_before(tmp_path: 
         assert b"true" in pool.query(FreeQuery(asked)).body
 
 
-def test_a_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> None:
+def test_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", planted().match(), {})
     with (
         KnowledgeBase.open(tmp_path / "kb") as base,
@@ -344,7 +344,7 @@ def test_a_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> 
     assert set(reported(found)) == {*SECRETS} - {"a case"}
 
 
-def test_a_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", planted().match(), {})
     with KnowledgeBase.open(tmp_path / "kb") as base:
         assert base.snapshot
@@ -352,7 +352,7 @@ def test_a_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path
             remove_restricted(Snapshot(base.snapshot.path, None, -1))
 
 
-def test_a_remote_store_with_restricted_claims_is_not_served() -> None:
+def test_remote_store_with_restricted_claims_is_not_served() -> None:
     class Remote(RemoteStore):
         def __init__(self, inner: OxigraphStore) -> None:
             self.match = inner.match  # type: ignore[method-assign]

@@ -66,7 +66,7 @@ def test_rdflib_asks_for_claims_without_knowing_triple_terms(tmp_path: Path) -> 
         assert [str(row[Variable("n")]) for row in joined.bindings] == ["0.9"]
 
 
-def test_a_form_may_have_its_profile_and_format_in_the_address(tmp_path: Path) -> None:
+def test_form_may_have_profile_and_format_in_address(tmp_path: Path) -> None:
     """Without the profile no claim has ``rdf:predicate``."""
     fact = "<urn:goji> <urn:p> <urn:warfarin>"
     asked = {"query": f"SELECT ?claim {{ ?claim <{RDF.predicate}> <urn:p> }}"}

@@ -45,7 +45,7 @@ def test_results_come_in_the_form_the_client_prefers(
     assert "MFHSubstance" in reply.text
 
 
-def test_the_three_forms_of_the_protocol_give_the_same(client: FlaskClient) -> None:
+def test_three_forms_of_protocol_give_same(client: FlaskClient) -> None:
     got = client.get("/sparql", query_string={"query": SELECT})
     form = client.post("/sparql", data={"query": SELECT})
     direct = client.post("/sparql", data=SELECT, content_type="application/sparql-query")
@@ -87,14 +87,14 @@ def test_a_wrong_request_to_the_endpoint_is_refused(
     assert reply.content_type == "application/problem+json"
 
 
-def test_a_malformed_query_is_told_its_line_and_column(client: FlaskClient) -> None:
+def test_malformed_query_is_told_its_line_and_column(client: FlaskClient) -> None:
     text = json.loads(
         client.get("/sparql", query_string={"query": "SELECT *\nWHERE { ?s ?p }"}).data
     )
     assert (text["line"], text["column"] > 0) == (2, True)
 
 
-def test_a_result_that_would_be_cut_is_never_a_200(client: FlaskClient) -> None:
+def test_result_that_would_be_cut_is_never_200(client: FlaskClient) -> None:
     query = "SELECT (1 AS ?x) { ?a ?b ?c . ?d ?e ?f } LIMIT 5000"
     for headers in ({}, HTML):
         reply = client.get("/sparql", query_string={"query": query}, headers=headers)
@@ -102,7 +102,7 @@ def test_a_result_that_would_be_cut_is_never_a_200(client: FlaskClient) -> None:
         assert "LIMIT" in reply.text
 
 
-def test_a_query_past_its_time_is_504_and_the_next_is_answered(client: FlaskClient) -> None:
+def test_query_past_time_504_and_next_answered(client: FlaskClient) -> None:
     bomb = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"
     reply = client.get("/sparql", query_string={"query": bomb, "timeout": "0.3"})
     assert reply.status_code == 504
@@ -197,9 +197,7 @@ def drawn(html: str) -> dict[str, list[dict[str, object]]]:
     return dict(json.loads(found[1]))
 
 
-def test_claims_are_shown_with_their_confidence_and_drawn_as_a_graph(
-    query_client: FlaskClient,
-) -> None:
+def test_claims_shown_with_confidence_and_drawn_as_graph(query_client: FlaskClient) -> None:
     html = page(query_client, CLAIMS)
     assert f'href="/page/claim/{INTERACTION.iri.value.rpartition("/")[2]}"' in html
     assert 'class="sure-number">0.80' in html
@@ -213,7 +211,7 @@ def test_claims_are_shown_with_their_confidence_and_drawn_as_a_graph(
     }.items()
 
 
-def test_rdf_is_drawn_with_the_confidence_of_its_reifiers(query_client: FlaskClient) -> None:
+def test_rdf_is_drawn_with_confidence_of_its_reifiers(query_client: FlaskClient) -> None:
     construct = CLAIMS.replace(
         "SELECT ?claim ?said ?confidence",
         "CONSTRUCT { ?claim rdf:reifies ?said ; shiyi:confidence ?confidence }",
@@ -232,7 +230,7 @@ def test_counts_become_bars_of_their_share(query_client: FlaskClient) -> None:
     assert re.search(r"\d (ms|sec)</p>", html)
 
 
-def test_hostile_labels_and_numbers_that_are_none_are_only_text(query_client: FlaskClient) -> None:
+def test_hostile_labels_and_numbers_that_are_none_only_text(query_client: FlaskClient) -> None:
     label = "<http://www.w3.org/2004/02/skos/core#prefLabel>"
     html = page(query_client, f"SELECT ?s ?l {{ ?s {label} ?l }}")
     assert SCRIPT not in html
@@ -246,7 +244,7 @@ def test_a_fault_keeps_the_query_and_says_where(query_client: FlaskClient) -> No
     assert 'role="alert"' in html
 
 
-def test_the_claims_of_a_concept_open_as_a_table(query_client: FlaskClient) -> None:
+def test_claims_of_concept_open_as_table(query_client: FlaskClient) -> None:
     shown = query_client.get("/page/substance-goji?lang=en").get_data(as_text=True)
     address = unescape(re.findall(r'href="(/sparql\?query=[^"]*)"', shown)[0])
     table = query_client.get(address, headers={"Accept": "text/csv"}).get_data(as_text=True)
@@ -264,7 +262,7 @@ def test_the_cited_claims_are_taken_as_turtle(query_client: FlaskClient) -> None
     assert "extractionConfidence" in turtle
 
 
-def test_every_example_stands_in_a_group_that_has_a_name(query_client: FlaskClient) -> None:
+def test_every_example_stands_in_group_that_has_name(query_client: FlaskClient) -> None:
     html = query_client.get("/sparql?lang=zh", headers={"Accept": "text/html"}).get_data(
         as_text=True
     )
@@ -300,7 +298,7 @@ def long_result(kind: str, body: bytes, rows: int) -> StreamedResult:
     return StreamedResult("", spool, kind, rows)
 
 
-def test_of_a_long_result_the_page_reads_the_beginning() -> None:
+def test_of_long_result_page_reads_beginning() -> None:
     row = {
         "食": {"type": "literal", "value": "枸杞 {[" * 30},
         "n": {"type": "uri", "value": "urn:n"},
@@ -334,7 +332,7 @@ def test_formats_have_the_names_that_clients_give_them(
         assert reply.mimetype == kind
 
 
-def test_a_plain_query_has_the_headers_of_any_other(client: FlaskClient) -> None:
+def test_plain_query_has_headers_of_any_other(client: FlaskClient) -> None:
     """The first goes past Flask, the second through it."""
     query = quote("SELECT ?o { ?s ?p ?o } LIMIT 1")
     plain = client.get(f"/sparql?query={query}", headers={"Accept": "text/csv"})

@@ -26,9 +26,7 @@ def stored(kb: Path) -> tuple[int, list[bytes]]:
         return base.sequence, sorted(n_quads(base.store.match()).splitlines())
 
 
-def test_a_restored_base_holds_the_same_as_the_one_backed_up(
-    small_kb: Path, tmp_path: Path
-) -> None:
+def test_restored_base_holds_same_as_one_backed_up(small_kb: Path, tmp_path: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
     back_up(small_kb, tmp_path / "backup")
@@ -37,7 +35,7 @@ def test_a_restored_base_holds_the_same_as_the_one_backed_up(
     assert stored(small_kb)[0] == 1
 
 
-def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Path) -> None:
+def test_accounts_tokens_and_what_they_did_come_back_with_base(tmp_path: Path) -> None:
     with open_desks(tmp_path / "desks") as desks:
         desks.client(Role.CURATOR)  # which the audit log tells of
         assert desks.curation.citations
@@ -60,7 +58,7 @@ def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Pat
     assert left <= computed  # all else is wanted
 
 
-def test_what_is_written_after_a_backup_is_not_in_it(small_kb: Path, tmp_path: Path) -> None:
+def test_what_is_written_after_backup_not_in_it(small_kb: Path, tmp_path: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
         back_up(small_kb, tmp_path / "backup")  # while the writer is open
@@ -70,7 +68,7 @@ def test_what_is_written_after_a_backup_is_not_in_it(small_kb: Path, tmp_path: P
     assert stored(small_kb)[0] == 2
 
 
-def test_a_backup_made_while_others_write_is_a_moment_between_two_changes(
+def test_backup_made_while_others_write_moment_between_two_changes(
     small_kb: Path, tmp_path: Path
 ) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
@@ -104,9 +102,7 @@ def test_a_backup_made_while_others_write_is_a_moment_between_two_changes(
     assert reached[-1] > 0
 
 
-def test_each_of_fifty_damages_is_found_and_nothing_is_restored(
-    small_kb: Path, tmp_path: Path
-) -> None:
+def test_each_of_fifty_damages_found_and_nothing_restored(small_kb: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     made = back_up(small_kb, backup)
     chance, found = random.Random(7), 0  # noqa: S311
@@ -150,7 +146,7 @@ def test_neither_backup_nor_restore_overwrites_anything(small_kb: Path, tmp_path
         restore(tmp_path / "backup", small_kb)
 
 
-def test_nothing_in_a_base_is_made_to_be_run(small_kb: Path, tmp_path: Path) -> None:
+def test_nothing_in_base_is_made_to_be_run(small_kb: Path, tmp_path: Path) -> None:
     replace_file(small_kb / "citations.json", b"{}")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         back_up(small_kb, tmp_path / "backup")
@@ -161,7 +157,7 @@ def test_nothing_in_a_base_is_made_to_be_run(small_kb: Path, tmp_path: Path) -> 
         made.remove()
 
 
-def test_what_a_killed_backup_left_goes_with_the_next_one(small_kb: Path, tmp_path: Path) -> None:
+def test_what_killed_backup_left_goes_with_next_one(small_kb: Path, tmp_path: Path) -> None:
     for name, inside in (
         ("killed.part", "generations"),
         ("other.part", "thesis"),
@@ -175,7 +171,7 @@ def test_what_a_killed_backup_left_goes_with_the_next_one(small_kb: Path, tmp_pa
     assert list(damages(tmp_path / "out", read_listing(tmp_path / "out"))) == []
 
 
-def test_a_base_is_copied_while_snapshots_come_and_go(shared_kb: Path, tmp_path: Path) -> None:
+def test_base_is_copied_while_snapshots_come_and_go(shared_kb: Path, tmp_path: Path) -> None:
     source = copy_base(shared_kb, tmp_path / "source")
     (source / "snapshots").mkdir()
     stop = threading.Event()

@@ -52,7 +52,7 @@ def test_keys_are_known_after_opening_again(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_power_cut_at_any_byte_of_the_last_record_leaves_the_others(tmp_path: Path) -> None:
+def test_power_cut_at_any_byte_of_last_record_leaves_others(tmp_path: Path) -> None:
     whole = journal_of(tmp_path / "whole", 2).read_bytes()
     first = len(record(1).to_bytes())
     cut = tmp_path / "cut"
@@ -117,7 +117,7 @@ def test_a_long_journal_is_opened_from_its_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize("fault", ["gone", "garbage", "ahead", "other", "future"])
-def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, fault: str) -> None:
+def test_index_that_does_not_fit_is_made_again(tmp_path: Path, fault: str) -> None:
     path = journal_of(tmp_path / "j", 7)
     index, retained = index_of(path), 7
     if fault == "gone":
@@ -155,7 +155,7 @@ def test_an_index_is_used_where_it_fits(tmp_path: Path, version: int, wanted: in
 
 
 @pytest.mark.usefixtures("_short")
-def test_a_record_has_its_checksum_and_a_refused_journal_is_closed(tmp_path: Path) -> None:
+def test_record_has_checksum_and_refused_journal_is_closed(tmp_path: Path) -> None:
     path = journal_of(tmp_path / "j", 8)
     journal = Journal.open(path)
     journal.append(record(9))
@@ -181,7 +181,7 @@ def test_the_index_is_written_after_so_many_bytes(
 
 
 @pytest.mark.usefixtures("_short")
-def test_a_power_cut_after_the_checkpoint_cuts_the_last_record_only(tmp_path: Path) -> None:
+def test_power_cut_after_checkpoint_cuts_last_record_only(tmp_path: Path) -> None:
     path = journal_of(tmp_path / "j", 5)
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
@@ -194,7 +194,7 @@ def test_a_power_cut_after_the_checkpoint_cuts_the_last_record_only(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("_short")
-def test_an_index_that_cannot_be_written_stays_behind_and_stops_nothing(tmp_path: Path) -> None:
+def test_index_that_cannot_be_written_stays_behind_and_stops_nothing(tmp_path: Path) -> None:
     index_of(tmp_path / "j").mkdir()
     index = JournalIndex(index_of(tmp_path / "j"), None, Entry())
     for number in range(1, 9):

@@ -16,7 +16,7 @@ from tests.contracts import A, B, C, P
 SmallQuads = tuple[Quad, ...]
 
 
-def test_a_built_base_is_opened_with_its_release_and_counts(
+def test_built_base_is_opened_with_release_and_counts(
     small_kb: Path, small_quads: SmallQuads
 ) -> None:
     with KnowledgeBase.open(small_kb) as kb:
@@ -26,7 +26,7 @@ def test_a_built_base_is_opened_with_its_release_and_counts(
         assert kb.folder.parent == small_kb / "generations"
 
 
-def test_the_release_does_not_hang_on_order_repetition_or_blank_nodes() -> None:
+def test_release_does_not_hang_on_order_repetition_or_blank_nodes() -> None:
     base = [Quad(A, P, B), Quad(A, P, C)]
     blank = Quad(A, P, BlankNode("x"))
     assert compute_release(base) == compute_release([*reversed(base), base[0], blank])
@@ -41,9 +41,7 @@ def test_a_missing_base_says_what_to_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("current", ["", "gone\n", "../generations\n", ".\n"])
-def test_a_base_that_names_no_whole_generation_says_what_to_run(
-    small_kb: Path, current: str
-) -> None:
+def test_base_that_names_no_whole_generation_says_what_to_run(small_kb: Path, current: str) -> None:
     (small_kb / "CURRENT").write_text(current)
     for write in (False, True):
         with pytest.raises(KnowledgeBaseError, match="run `shiyi build`"):
@@ -58,7 +56,7 @@ def test_a_damaged_manifest_says_what_to_run(small_kb: Path, manifest: str) -> N
         KnowledgeBase.open(small_kb)
 
 
-def test_a_reader_works_beside_a_writer_and_sees_what_was_acknowledged(
+def test_reader_works_beside_writer_and_sees_what_was_acknowledged(
     writable_kb: KnowledgeBase, small_quads: SmallQuads
 ) -> None:
     writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
@@ -82,7 +80,7 @@ def test_a_closed_reader_leaves_no_snapshot(small_kb: Path) -> None:
     assert list((small_kb / "snapshots").iterdir()) == []
 
 
-def test_snapshots_of_the_dead_are_removed_and_those_of_the_living_kept(small_kb: Path) -> None:
+def test_snapshots_of_dead_removed_and_those_of_living_kept(small_kb: Path) -> None:
     home = small_kb / "snapshots"
     with KnowledgeBase.open(small_kb) as reader:
         (home / "1-dead").mkdir()
@@ -93,7 +91,7 @@ def test_snapshots_of_the_dead_are_removed_and_those_of_the_living_kept(small_kb
         assert len(list(home.iterdir())) == 2
 
 
-def test_a_file_that_has_grown_is_copied_again_where_there_are_no_links(
+def test_file_that_has_grown_copied_again_where_there_are_no_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(*_: object) -> None:
@@ -134,7 +132,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing(small_kb: Path) -> None:
         whole.remove()
 
 
-def test_a_new_generation_repeats_the_journal_on_the_new_base(small_kb: Path) -> None:
+def test_new_generation_repeats_journal_on_new_base(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
     build_generation(small_kb, [Quad(A, P, C)], {})
@@ -186,7 +184,7 @@ def test_a_build_never_drops_acknowledged_changes_unasked(
         assert Quad(A, P, C) in set(kb.store.match(A))
 
 
-def test_a_whole_journal_is_enough_for_a_damaged_store(small_kb: Path) -> None:
+def test_whole_journal_is_enough_for_damaged_store(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
     for table in small_kb.glob("generations/*/store/*.sst"):
@@ -210,7 +208,7 @@ def test_what_prepare_makes_is_there_when_readers_come(small_kb: Path) -> None:
         assert (kb.folder / "index" / "labels").read_text() == "made from the store"
 
 
-def test_a_build_has_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
+def test_build_has_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
     text = [Quad(A, P, BlankNode("x1")), *(Quad(A, P, Literal(str(n))) for n in range(300))]
 
     def prepare(store: OxigraphStore, _: Path) -> None:
@@ -248,7 +246,7 @@ def test_a_build_that_fails_leaves_the_old_base(small_kb: Path) -> None:
     assert len(list((small_kb / "generations").iterdir())) == 2
 
 
-def test_the_previous_generation_is_kept_and_older_ones_go(small_kb: Path) -> None:
+def test_previous_generation_is_kept_and_older_ones_go(small_kb: Path) -> None:
     names = [(small_kb / "CURRENT").read_text().strip()]
     for base in (B, C):
         build_generation(small_kb, [Quad(A, P, base)], {})
@@ -262,7 +260,7 @@ def test_a_build_beside_a_writer_is_refused(writable_kb: KnowledgeBase) -> None:
     assert json.loads((writable_kb.folder / "manifest.json").read_text()) == writable_kb.manifest
 
 
-def test_a_base_that_nobody_may_write_to_is_read_where_it_lies(
+def test_base_that_nobody_may_write_to_read_where_it_lies(
     small_kb: Path, small_quads: SmallQuads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: Path) -> Snapshot:
@@ -276,7 +274,7 @@ def test_a_base_that_nobody_may_write_to_is_read_where_it_lies(
         assert len(kb.store) == len(small_quads)
 
 
-def test_a_full_disk_is_named_where_a_snapshot_is_made_and_leaves_nothing(
+def test_full_disk_named_where_snapshot_made_and_leaves_nothing(
     small_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:

@@ -32,7 +32,7 @@ def stored(base: KnowledgeBase) -> set[Quad]:
     return set(base.store.match(graph=GRAPH))
 
 
-def test_what_is_loaded_is_in_the_journal_and_in_the_store(writable_kb: KnowledgeBase) -> None:
+def test_what_is_loaded_in_journal_and_in_store(writable_kb: KnowledgeBase) -> None:
     first = [load(writable_kb, SAID[n : n + 10], f"part {n}") for n in range(0, 50, 10)]
     writable_kb.writer.settle()
     assert stored(writable_kb) == set(SAID)
@@ -42,7 +42,7 @@ def test_what_is_loaded_is_in_the_journal_and_in_the_store(writable_kb: Knowledg
     assert [q for each in writable_kb.writer.journal.records() for q in each.added] == SAID
 
 
-def test_a_change_past_the_bound_goes_to_the_store_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "_MOST", 10)
     began, go, loaded = threading.Event(), threading.Event(), list[tuple[int, bytes]]()
 
@@ -113,9 +113,7 @@ base.writer.settle()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_within_a_load_it_is_finished_at_the_next_opening(
-    small_kb: Path, moment: str
-) -> None:
+def test_killed_within_load_it_is_finished_at_next_opening(small_kb: Path, moment: str) -> None:
     killed = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", CHILD, str(small_kb), moment], check=False, cwd=ROOT
     )
@@ -130,14 +128,14 @@ def test_killed_within_a_load_it_is_finished_at_the_next_opening(
         assert stored(base) == set(SAID)
 
 
-def test_blank_nodes_and_few_quads_are_written_at_once(writable_kb: KnowledgeBase) -> None:
+def test_blank_nodes_and_few_quads_written_at_once(writable_kb: KnowledgeBase) -> None:
     blank = [Quad(BlankNode("x"), P, B, GRAPH), Quad(A, P, BlankNode("x"), GRAPH)]
     load(writable_kb, blank, "blank")
     load(writable_kb, SAID[:1], "few")
     assert stored(writable_kb) == {*blank, SAID[0]}  # the label is the same in both
 
 
-def test_what_has_no_form_is_refused_before_the_journal(
+def test_what_has_no_form_is_refused_before_journal(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "n_quads", lambda quads: b'<urn:a> <urn:b> "other\\n" .\n' * 50)
@@ -146,7 +144,7 @@ def test_what_has_no_form_is_refused_before_the_journal(
     assert writable_kb.writer.journal.sequence == 0
 
 
-def test_changes_that_wait_go_to_the_store_together_and_in_order(
+def test_changes_that_wait_go_to_store_together_and_in_order(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, parts = OxigraphStore.load_n_quads, list[int]()

@@ -44,7 +44,7 @@ def test_every_release_has_its_sample() -> None:
 
 
 @pytest.mark.parametrize("source", ["kb", "backup"])
-def test_a_base_of_an_earlier_release_has_all_that_it_had(folder: Path, source: str) -> None:
+def test_base_of_earlier_release_has_all_that_it_had(folder: Path, source: str) -> None:
     kb, had = folder / "kb", expected(folder)
     if source == "backup":
         kb = folder / "again"
@@ -77,7 +77,7 @@ def test_a_base_of_an_earlier_release_has_all_that_it_had(folder: Path, source: 
     assert Tokens(folder / "restored").find(had["token"])
 
 
-def test_a_journal_of_an_earlier_release_is_repeated_on_a_new_build(folder: Path) -> None:
+def test_journal_of_earlier_release_repeated_on_new_build(folder: Path) -> None:
     kb, had = folder / "kb", expected(folder)
     with KnowledgeBase.open(kb, write=True) as base:
         before = {quad for quad in base.store.match() if quad.subject in {A, B}}

@@ -16,7 +16,7 @@ from shiyi.sparql.store.visibility import FORMER_NOTES
 from tests.contracts import A, B, C, P
 
 
-def test_a_write_is_in_the_store_and_in_the_journal(writable_kb: KnowledgeBase) -> None:
+def test_write_is_in_store_and_in_journal(writable_kb: KnowledgeBase) -> None:
     number = writable_kb.writer.write(
         [Quad(A, P, B)], key="k", who="张医生", why="read in the source"
     )
@@ -43,7 +43,7 @@ def test_a_key_is_known_after_a_restart(small_kb: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["key", "who", "why"])
-def test_a_change_without_key_author_or_reason_is_refused(
+def test_change_without_key_author_or_reason_is_refused(
     writable_kb: KnowledgeBase, missing: str
 ) -> None:
     key, who, why = ("" if name == missing else "said" for name in ("key", "who", "why"))
@@ -113,7 +113,7 @@ def test_no_update_of_four_threads_is_lost(writable_kb: KnowledgeBase) -> None:
     assert writable_kb.sequence == 400
 
 
-def test_a_full_disk_refuses_the_write_and_loses_nothing(
+def test_full_disk_refuses_write_and_loses_nothing(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
@@ -129,7 +129,7 @@ def _disk_full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_store_that_took_no_change_is_opened_anew_and_takes_it(
+def test_store_that_took_no_change_opened_anew_and_takes_it(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures = [1]
@@ -145,7 +145,7 @@ def test_a_store_that_took_no_change_is_opened_anew_and_takes_it(
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
 
 
-def test_a_change_that_the_store_missed_is_made_before_the_next(
+def test_change_that_store_missed_is_made_before_next(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -169,7 +169,7 @@ def test_a_lost_journal_is_not_passed_over(small_kb: Path) -> None:
     Journal.open(small_kb / "journal.nq").close()
 
 
-def test_what_killed_bulk_loads_left_is_swept_at_the_start(small_kb: Path) -> None:
+def test_what_killed_bulk_loads_left_swept_at_start(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as kb:
         store = kb.folder / "store"
     (store / "bulk-1.sst").write_bytes(b"x")
@@ -202,7 +202,7 @@ def test_texts_with_line_ends_of_every_kind_survive_journal_and_restart(small_kb
         assert list(kb.store.match(A)) == []
 
 
-def test_a_record_that_cannot_be_read_back_never_enters_the_journal(
+def test_record_that_cannot_be_read_back_never_enters_journal(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -213,7 +213,7 @@ def test_a_record_that_cannot_be_read_back_never_enters_the_journal(
     assert writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
 
 
-def test_a_record_is_taken_back_as_a_new_one_and_once(writable_kb: KnowledgeBase) -> None:
+def test_record_taken_back_as_new_one_and_once(writable_kb: KnowledgeBase) -> None:
     writer, before = writable_kb.writer, set(writable_kb.store.match())
     writer.write([Quad(A, P, B)], key="first", who="me", why="test")
     second = writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="second", who="me", why="test")
@@ -232,7 +232,7 @@ def test_a_record_is_taken_back_as_a_new_one_and_once(writable_kb: KnowledgeBase
     }
 
 
-def test_a_record_is_not_taken_back_over_a_later_one(writable_kb: KnowledgeBase) -> None:
+def test_record_is_not_taken_back_over_later_one(writable_kb: KnowledgeBase) -> None:
     writer = writable_kb.writer
     first = writer.write([Quad(A, P, B)], key="first", who="me", why="test")
     writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="second", who="me", why="test")
@@ -258,7 +258,7 @@ def test_an_operator_takes_a_record_back(
         assert not list(kb.store.match(A))
 
 
-def test_what_was_forgotten_is_erased_from_the_journal_and_nothing_else(small_kb: Path) -> None:
+def test_what_was_forgotten_erased_from_journal_and_nothing_else(small_kb: Path) -> None:
     words, retained = Literal("words of a patient"), Literal("words of others")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         [built] = kb.store.match(None, None, Literal("枸杞子", language="zh"))
@@ -283,7 +283,7 @@ def test_what_was_forgotten_is_erased_from_the_journal_and_nothing_else(small_kb
         }
 
 
-def test_a_large_change_is_made_in_parts_and_taken_up_where_it_stopped(
+def test_large_change_made_in_parts_and_taken_up_where_it_stopped(
     small_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shiyi.sparql.base.writer.UNFLUSHED", 3)

@@ -49,7 +49,7 @@ def test_a_planted_fault_is_found_by_its_query(name: str) -> None:
     assert name in found
 
 
-def test_a_degree_of_a_nature_is_no_conflict_and_a_recorded_one_is_in_order() -> None:
+def test_degree_of_nature_no_conflict_and_recorded_one_in_order() -> None:
     degree = PLANTED["nature-conflict"] + " :hot skos:broader :cold ."
     recorded = (
         PLANTED["nature-conflict"] + " :one s:conflictsWith :two . :two s:conflictsWith :one ."
@@ -86,7 +86,7 @@ def test_the_input_of_a_query_is_bound() -> None:
     assert [row["value"] for row in rows] == [Literal("甘", language="zh")]
 
 
-def test_an_unknown_query_is_answered_with_the_known_ones() -> None:
+def test_unknown_query_is_answered_with_known_ones() -> None:
     with pytest.raises(FormatError, match="about"):
         Query.named("../pyproject")
 
@@ -122,7 +122,7 @@ def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
         assert made.rows > 0
 
 
-def test_every_fact_of_the_example_is_as_sure_as_it_asks_for(pool: QueryPool) -> None:
+def test_every_fact_of_example_as_sure_as_it_asks_for(pool: QueryPool) -> None:
     result = pool.query(FreeQuery(Query.named("facts-of-goji").text)).body
     rows = json.loads(result)["results"]["bindings"]
     assert len(rows) > 10
@@ -147,7 +147,7 @@ def test_pages_of_claims_fit_together(pool: QueryPool) -> None:
     assert listed <= every
 
 
-def test_a_claim_is_found_by_the_statement_it_is_asked_for(pool: QueryPool) -> None:
+def test_claim_found_by_statement_it_is_asked_for(pool: QueryPool) -> None:
     made = Query.named("statements-for-rdf11-clients").text
     opened = (
         f"{RDF}{VOCAB}SELECT ?p ?o ?confidence ?claim {{ ?claim rdf:reifies ?t ; "
@@ -161,7 +161,7 @@ def test_a_claim_is_found_by_the_statement_it_is_asked_for(pool: QueryPool) -> N
     assert rows[0] == rows[1]
 
 
-def test_functions_give_what_the_syntax_of_rdf_12_gives(pool: QueryPool) -> None:
+def test_functions_give_what_syntax_of_rdf_12_gives(pool: QueryPool) -> None:
     where = "?c rdf:reifies ?t ; shiyi:status shiyi:accepted . FILTER({} = id:substance-gouqizi)"
     asked = (
         RDF
@@ -184,13 +184,13 @@ def test_functions_give_what_the_syntax_of_rdf_12_gives(pool: QueryPool) -> None
     )
 
 
-def test_functions_of_what_is_no_statement_leave_the_variable_unbound(pool: QueryPool) -> None:
+def test_functions_of_what_is_no_statement_leave_variable_unbound(pool: QueryPool) -> None:
     for wrong in ("shiyi:subject(1)", 'shiyi:triple("x", <a:b>, 1)', "shiyi:object()"):
         rows = json.loads(pool.query(FreeQuery(f"{VOCAB}SELECT ?x {{ BIND({wrong} AS ?x) }}")).body)
         assert rows["results"]["bindings"] == [{}]
 
 
-def test_a_parser_of_sparql_11_reads_what_is_meant_for_its_clients() -> None:
+def test_parser_of_sparql_11_reads_what_is_meant_for_clients() -> None:
     prepareQuery(Query.named("statements-for-rdf11-clients").text)
     with pytest.raises(Exception, match="Expected"):
         prepareQuery(Query.named("facts-of-goji").text)

@@ -37,7 +37,7 @@ def test_sparql_and_the_projection_find_the_same_paths(
 
 @given(path=RELATION_PATHS, seeds=SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_a_built_query_reads_known_properties_only_and_parses(
+def test_built_query_reads_known_properties_only_and_parses(
     path: RelationPath, seeds: list[str]
 ) -> None:
     text = path_query(path, seeds, known=KNOWN, limit=10, max_hops=3).text
@@ -75,7 +75,7 @@ def test_a_reached_limit_is_reported() -> None:
     assert len(found[1].paths) == 4
 
 
-def test_a_claim_that_is_not_accepted_or_negative_is_no_hop() -> None:
+def test_claim_that_is_not_accepted_or_negative_no_hop() -> None:
     extra = [
         bases.kitchen_claim(
             "constitution-qi-deficiency",

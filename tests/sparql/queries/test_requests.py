@@ -42,13 +42,13 @@ def test_service_is_refused_in_every_disguise(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SERVICE[:-1])
-def test_service_is_refused_by_its_word_where_sockets_cannot_be_taken_away(text: str) -> None:
+def test_service_refused_by_word_where_sockets_cannot_be_taken_away(text: str) -> None:
     with pytest.raises(QueryError, match="SERVICE is not offered"):
         check_query(text, 10_000, network_blocked=False)
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_words_in_texts_iris_names_and_comments_are_no_offence(text: str) -> None:
+def test_words_in_texts_iris_names_and_comments_no_offence(text: str) -> None:
     check_query(text, 10_000)
 
 
@@ -97,7 +97,7 @@ PLAIN = [
 
 @pytest.mark.parametrize("negation", ["", "NOT "])
 @pytest.mark.parametrize("exists", [*NESTED, *PLAIN])
-def test_an_exists_written_for_the_engine_says_the_same(exists: str, negation: str) -> None:
+def test_exists_written_for_engine_says_same(exists: str, negation: str) -> None:
     store = Store()
     store.update(
         "PREFIX e: <urn:e:> INSERT DATA { e:a e:p e:b . e:b e:p e:c . e:c e:p e:d , e:a . e:b a e:T }"
@@ -110,7 +110,7 @@ def test_an_exists_written_for_the_engine_says_the_same(exists: str, negation: s
     assert first == second
 
 
-def test_an_exists_is_looked_up_from_what_is_bound() -> None:
+def test_exists_is_looked_up_from_what_is_bound() -> None:
     text = "SELECT ?a { ?a ?p 1 FILTER EXISTS { ?x ?q ?y . ?a ?q ?x FILTER(?y > 2) } }"
     expected = (
         "SELECT ?a { ?a ?p 1 FILTER EXISTS { ?a ?q ?x FILTER EXISTS { ?x ?q ?y FILTER(?y > 2) } } }"

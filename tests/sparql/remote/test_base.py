@@ -231,7 +231,7 @@ def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
             assert pool.query(FreeQuery("SELECT * { ?s ?p ?o } LIMIT 2")).rows == 2
 
 
-def test_reasoning_and_writing_go_to_the_store_and_to_the_journal(settings: Settings) -> None:
+def test_reasoning_and_writing_go_to_store_and_to_journal(settings: Settings) -> None:
     claim = NamedNode("https://w3id.org/shiyi/id/claim/of-this-test")
     added = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
     mine = settings.store  # both servers share the folder, hence the journal
@@ -291,7 +291,7 @@ def test_commands_take_the_store_from_the_environment(
     assert list((tmp_path / "tables").glob("*.csv"))
 
 
-def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_path: Path) -> None:
+def test_curator_accepts_and_takes_back_over_store(server: Server, tmp_path: Path) -> None:
     address, remote = server
     kb = build(tmp_path / "kb")
     chosen = replace(Settings(), kb=kb, store=address, remote=remote)
@@ -307,7 +307,7 @@ def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_pat
         assert {quad for quad in base.store.match() if quad.graph_name not in values} == before
 
 
-def test_a_backup_holds_what_was_written_over_the_store(tmp_path: Path) -> None:
+def test_backup_holds_what_was_written_over_store(tmp_path: Path) -> None:
     kb = build(tmp_path / "kb")
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=kb, store=address, remote=remote)
@@ -322,7 +322,7 @@ def test_a_backup_holds_what_was_written_over_the_store(tmp_path: Path) -> None:
         assert exported(alone) == written
 
 
-def test_a_build_never_drops_changes_of_a_remote_store_unasked(tmp_path: Path) -> None:
+def test_build_never_drops_changes_of_remote_store_unasked(tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):
@@ -336,9 +336,7 @@ def test_a_build_never_drops_changes_of_a_remote_store_unasked(tmp_path: Path) -
             check_remote_changes(chosen)
 
 
-def test_a_write_that_the_store_missed_is_done_when_it_is_back(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_write_that_store_missed_done_when_it_is_back(folder: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):
@@ -379,7 +377,7 @@ def _other(tmp_path: Path) -> Path:
     return tmp_path / "other"
 
 
-def test_a_read_only_store_is_named_at_the_start_of_writing(
+def test_read_only_store_named_at_start_of_writing(
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -33,7 +33,7 @@ def test_an_unreachable_store_is_named() -> None:
         opened(f"http://127.0.0.1:{free_port()}/sparql", replace(FAST, retries=0))
 
 
-def test_a_slow_store_is_named_and_not_waited_for() -> None:
+def test_slow_store_is_named_and_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/sparql"
         with pytest.raises(OutsideError, match=r"did not answer within 0\.2 s, tried 2 times"):
@@ -78,7 +78,7 @@ JSON = "application/sparql-results+json"
 
 
 @from_table
-def test_what_a_store_says_instead_of_an_answer_is_named(
+def test_what_store_says_instead_of_answer_is_named(
     status: int, kind: str, body: bytes, headers: dict[str, str], text: str
 ) -> None:
     with answering(status, kind, body, **headers) as (address, seen):
@@ -95,7 +95,7 @@ def test_results_that_end_too_soon_are_no_results() -> None:
         store.close()
 
 
-def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
+def test_credentials_go_where_settings_say_and_not_shown() -> None:
     remote = replace(FAST, token="s3cret-token")  # noqa: S106 - of this test
     with answering(401) as (address, seen):
         with pytest.raises(OutsideError) as caught:
@@ -112,7 +112,7 @@ def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
 
 
 @from_table
-def test_what_is_no_term_is_never_taken_for_one(term: dict[str, str]) -> None:
+def test_what_is_no_term_never_taken_for_one(term: dict[str, str]) -> None:
     values = {"head": {"vars": ["s", "g"]}, "results": {"bindings": [{"s": term, "g": term}]}}
     with answering(200, JSON, json.dumps(values).encode()) as (address, _):
         store = RemoteStore(address, FAST)

@@ -68,7 +68,7 @@ def present(settings: Settings) -> set[Quad]:
 
 
 @pytest.mark.parametrize("what", ["derived", "pagerank", "entailed", "confidence", "complete"])
-def test_each_part_is_derived_over_the_store_as_at_home(
+def test_each_part_derived_over_store_as_at_home(
     what: str,
     reported: Settings,
     monkeypatch: pytest.MonkeyPatch,

@@ -40,7 +40,7 @@ def wait_for(file: Path) -> None:
     raise AssertionError(f"no {file.name}")
 
 
-def test_it_runs_at_its_priority_and_reports_its_status(tmp_path: Path) -> None:
+def test_it_runs_at_priority_and_reports_status(tmp_path: Path) -> None:
     for priority, wanted in ((LOWEST, LOWEST), (0, os.nice(0))):
         assert run_in_background(note_priority, tmp_path / "priority", priority=priority) == 0
         assert (tmp_path / "priority").read_text(encoding="ascii") == str(wanted)

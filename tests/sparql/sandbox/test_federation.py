@@ -68,12 +68,12 @@ def test_comunica_asks_us_directly(served: str) -> None:
     assert {row["o"] for row in found} == {"甘", "3"}
 
 
-def test_comunica_knows_us_for_an_endpoint_by_our_description(served: str) -> None:
+def test_comunica_knows_us_for_endpoint_by_our_description(served: str) -> None:
     found = ask(served, f"SELECT ?o {{ <{A}> <{P}> ?o FILTER(isNumeric(?o)) }}")
     assert [row["o"] for row in found] == ["3"]
 
 
-def test_comunica_joins_its_own_data_with_ours_by_service(served: str) -> None:
+def test_comunica_joins_own_data_with_ours_by_service(served: str) -> None:
     query = f"SELECT ?o {{ ?s <urn:mine> 1 SERVICE <{served}> {{ ?s <{P}> ?o }} }}"
     assert {row["o"] for row in ask(f"data:<{A}> <urn:mine> 1 .", query)} == {"甘", "3"}
 
@@ -136,16 +136,14 @@ def test_no_other_address_is_asked(asking: QueryPool, served: str) -> None:
             asking.query(FreeQuery(query))
 
 
-def test_a_service_that_fails_is_an_error_unless_the_query_says_silent(asking: QueryPool) -> None:
+def test_service_that_fails_error_unless_query_says_silent(asking: QueryPool) -> None:
     with pytest.raises(OutsideError):
         asking.query(FreeQuery(f"SELECT * {{ SERVICE <{NOBODY}> {{ ?s ?p ?o }} }}"))
     silent = f"SELECT ?x {{ ?x <urn:mine> ?y . SERVICE SILENT <{NOBODY}> {{ ?s ?p ?o }} }}"
     assert rows(asking, silent) == [A]
 
 
-def test_what_a_service_answers_never_becomes_part_of_the_query(
-    asking: QueryPool, served: str
-) -> None:
+def test_what_service_answers_never_becomes_part_of_query(asking: QueryPool, served: str) -> None:
     """Texts that look like syntax stay texts."""
     text = '"} } DROP ALL # \\\\ \\"x" AS ?o'
     block = f"SERVICE <{served}> {{ BIND({text.replace(' AS ?o', '')} AS ?o) }}"

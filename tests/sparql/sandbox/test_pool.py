@@ -88,7 +88,7 @@ def test_a_faulty_query_is_answered_with_its_place(pool: QueryPool) -> None:
         pool.query(FreeQuery("SELECT *\n  ! { ?s ?p ?o }"))
 
 
-def test_a_result_of_another_kind_than_accepted_is_refused(pool: QueryPool) -> None:
+def test_result_of_another_kind_than_accepted_is_refused(pool: QueryPool) -> None:
     with pytest.raises(FormatError):
         pool.query(FreeQuery("ASK {}", accept=ResultFormat.of("ttl")))
     with pytest.raises(FormatError):
@@ -99,9 +99,7 @@ def test_a_result_of_another_kind_than_accepted_is_refused(pool: QueryPool) -> N
 
 @pytest.mark.parametrize("form", [*SOLUTION_TYPES, *GRAPH_TYPES])
 @pytest.mark.parametrize("limit", ["rows", "bytes"])
-def test_a_result_past_its_limit_is_an_error_and_never_cut(
-    shared_kb: Path, limit: str, form: str
-) -> None:
+def test_result_past_limit_is_error_and_never_cut(shared_kb: Path, limit: str, form: str) -> None:
     settings = replace(
         LIMITS,
         workers=1,
@@ -116,7 +114,7 @@ def test_a_result_past_its_limit_is_an_error_and_never_cut(
         assert pool.query(FreeQuery(text + " LIMIT 5", accept=ResultFormat.of(form))).rows == 5
 
 
-def test_a_worker_is_replaced_where_the_machine_has_no_thread_for_it(
+def test_worker_replaced_where_machine_has_no_thread_for_it(
     shared_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: threading.Thread) -> None:
@@ -145,9 +143,7 @@ def test_a_change_is_seen_after_a_refresh(writable_kb: KnowledgeBase) -> None:
         assert pool.query(FreeQuery(asked)).body.endswith(b"true}")
 
 
-def test_a_change_is_seen_by_itself_once_the_snapshot_is_old_enough(
-    writable_kb: KnowledgeBase,
-) -> None:
+def test_change_seen_by_itself_once_snapshot_old_enough(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, replace(LIMITS, snapshot_seconds=0.0)) as pool:
         for number in range(3):
             node = f"<https://example.org/new{number}>"
@@ -205,7 +201,7 @@ def test_workers_know_none_of_our_secrets(shared_kb: Path, monkeypatch: pytest.M
             assert b"canary-key" not in environment
 
 
-def test_a_closed_pool_has_no_processes_and_answers_nothing(shared_kb: Path) -> None:
+def test_closed_pool_has_no_processes_and_answers_nothing(shared_kb: Path) -> None:
     with KnowledgeBase.open(shared_kb) as kb:
         pool = QueryPool(kb, LIMITS)
         pids = [worker.process.pid for worker in pool._workers]
@@ -236,7 +232,7 @@ def test_rows_are_counted_in_what_was_written(form: str, body: bytes, rows: int)
     assert max(0, counter.rows) == rows
 
 
-def test_the_copy_in_rdf_11_is_made_within_a_deadline_or_for_later(
+def test_copy_in_rdf_11_made_within_deadline_or_for_later(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go, lower = threading.Event(), views.lower_snapshot

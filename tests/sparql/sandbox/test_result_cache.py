@@ -21,7 +21,7 @@ def made(size: int) -> StreamedResult:
     return StreamedResult("text/csv", spool, "solutions", 1)
 
 
-def test_a_kept_result_needs_no_worker_and_a_change_is_seen(writable_kb: KnowledgeBase) -> None:
+def test_kept_result_needs_no_worker_and_change_seen(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, SETTINGS) as pool:
         writable_kb.writer.write([Quad(A, P, B)], key="1", who="me", why="test")
         first = pool.query(FreeQuery(ASKED))
@@ -46,7 +46,7 @@ def test_another_way_of_asking_is_another_result(writable_kb: KnowledgeBase) -> 
         assert len(bodies) == 3
 
 
-def test_what_may_differ_each_time_is_asked_each_time(writable_kb: KnowledgeBase) -> None:
+def test_what_may_differ_each_time_asked_each_time(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, SETTINGS) as pool:
         for function in ("RAND()", "UUID()", "struuid()", "BNODE()"):
             query = f"SELECT ({function} AS ?x) {{}}"
@@ -59,7 +59,7 @@ def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -
         assert pool._kept is None
 
 
-def test_all_that_is_sent_with_a_query_counts_to_what_is_kept() -> None:
+def test_all_that_is_sent_with_query_counts_to_what_is_kept() -> None:
     retained, graph = ResultCache(5000), f"urn:{'x' * 3000}"
     for query in (
         FreeQuery("ASK {}", default_graphs=(graph,)),

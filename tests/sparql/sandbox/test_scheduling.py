@@ -68,7 +68,7 @@ def test_a_modest_asker_may_have_every_worker(clock: Clock) -> None:
     assert refused(made, "b") == "busy"
 
 
-def test_who_owes_much_runs_one_query_and_never_takes_the_last_worker(clock: Clock) -> None:
+def test_who_owes_much_runs_one_query_and_never_takes_last_worker(clock: Clock) -> None:
     made = turns(3, clock)
     for asker in "abc":
         indebted(made, asker)
@@ -97,7 +97,7 @@ def test_short_queries_are_not_held_against_anybody(clock: Clock) -> None:
     assert len({made.take("a", 0) for _ in range(2)}) == 2
 
 
-def test_one_of_who_owes_much_may_wait_and_the_next_is_told_so(clock: Clock) -> None:
+def test_one_of_who_owes_much_may_wait_and_next_told_so(clock: Clock) -> None:
     made = turns(2, clock)
     indebted(made, "a")
     things = [made.take("b", 0) for _ in range(2)]
@@ -114,14 +114,14 @@ def test_one_of_who_owes_much_may_wait_and_the_next_is_told_so(clock: Clock) -> 
     assert got
 
 
-def test_nobody_in_particular_owes_nothing_and_gets_the_last_worker(clock: Clock) -> None:
+def test_nobody_in_particular_owes_nothing_and_gets_last_worker(clock: Clock) -> None:
     made = turns(2, clock)
     for _ in range(9):
         indebted(made, "")
     assert len({made.take("", 0) for _ in range(2)}) == 2
 
 
-def test_the_next_worker_goes_to_who_runs_least_and_owes_least(clock: Clock) -> None:
+def test_next_worker_goes_to_who_runs_least_and_owes_least(clock: Clock) -> None:
     made, came = turns(1, clock), list[str]()
     thing = made.take("a", 0)
     indebted_first = [made._known(name) for name in ("owing", "free")]
@@ -190,7 +190,7 @@ def test_bombs_of_one_address_leave_workers_to_others(shared_kb: Path) -> None:
     assert set(limits) <= {"time", "share", "busy"}
 
 
-def test_a_query_that_takes_longer_than_a_moment_is_answered_whole(shared_kb: Path) -> None:
+def test_query_that_takes_longer_than_moment_answered_whole(shared_kb: Path) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         began = time.monotonic()
         body = pool.query(FreeQuery(SLOW, asker="friend")).body
@@ -204,9 +204,7 @@ def niceness(pool: QueryPool) -> list[int]:
     ]
 
 
-def test_a_query_that_runs_on_gives_way_to_others_and_its_worker_comes_back(
-    shared_kb: Path,
-) -> None:
+def test_query_that_runs_on_gives_way_to_others_and_worker_comes_back(shared_kb: Path) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert niceness(pool) == [own] * 3
@@ -220,7 +218,7 @@ def test_a_query_that_runs_on_gives_way_to_others_and_its_worker_comes_back(
         assert niceness(pool) == [own] * 3
 
 
-def test_a_worker_that_the_system_keeps_back_is_replaced(
+def test_worker_that_system_keeps_back_is_replaced(
     shared_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lower = os.setpriority
@@ -249,7 +247,7 @@ def test_a_network_of_ipv6_is_one_client() -> None:
     assert client_network("unix:") == "unix:"
 
 
-def test_over_http_a_share_that_is_used_up_is_429_with_a_time_to_wait(
+def test_over_http_share_that_is_used_up_429_with_time_to_wait(
     shared_kb: Path, tmp_path: Path
 ) -> None:
     statuses: list[tuple[int, str | None]] = []
@@ -278,7 +276,7 @@ def test_over_http_a_share_that_is_used_up_is_429_with_a_time_to_wait(
     assert set(statuses) <= {(504, None), (429, "5"), (503, "5")}
 
 
-def test_some_threads_never_wait_for_the_workers_of_queries(shared_kb: Path) -> None:
+def test_some_threads_never_wait_for_workers_of_queries(shared_kb: Path) -> None:
     def asked(text: str) -> FreeQuery:
         return FreeQuery(text, ResultFormat.of("json"), 50.0)
 

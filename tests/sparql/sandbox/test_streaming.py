@@ -69,9 +69,7 @@ def test_a_longer_result_needs_no_more_memory(pool: QueryPool) -> None:
 
 
 @pytest.mark.parametrize("limit", ["rows", "bytes"])
-def test_a_long_result_past_its_limit_is_an_error_though_parts_were_passed_on(
-    shared_kb: Path, limit: str
-) -> None:
+def test_long_result_past_limit_error_though_parts_passed_on(shared_kb: Path, limit: str) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, CUT[limit]) as pool:
         with pytest.raises(QueryLimitError) as caught:
             pool.stream(FreeQuery(LONG))
@@ -79,14 +77,14 @@ def test_a_long_result_past_its_limit_is_an_error_though_parts_were_passed_on(
         assert pool.query(FreeQuery("ASK { ?s ?p ?o }")).rows == 1
 
 
-def test_a_request_may_lower_the_rows_and_not_raise_them(pool: QueryPool) -> None:
+def test_request_may_lower_rows_and_not_raise_them(pool: QueryPool) -> None:
     with pytest.raises(QueryLimitError, match="more than 10 rows"):
         pool.query(FreeQuery(LONG, rows=10))
     assert pool.query(FreeQuery("SELECT * { ?s ?p ?o }", rows=10_000_000)).rows == 2000
 
 
 @given(st.binary(max_size=60).map(lambda tail: b'a\r\n"x\r\n' + tail), st.integers(1, 7))
-def test_rows_counted_in_parts_are_those_counted_at_once(body: bytes, step: int) -> None:
+def test_rows_counted_in_parts_those_counted_at_once(body: bytes, step: int) -> None:
     for form in ("csv", "tsv", "xml", "json"):
         counter = RowCounter(form)
         for start in range(0, len(body), step):
@@ -95,7 +93,7 @@ def test_rows_counted_in_parts_are_those_counted_at_once(body: bytes, step: int)
 
 
 @given(st.lists(st.text(alphabet='[{,"\\}]x', max_size=6), max_size=6), st.integers(1, 9))
-def test_rows_of_json_are_counted_whatever_the_texts_hold(texts: list[str], step: int) -> None:
+def test_rows_of_json_are_counted_whatever_texts_hold(texts: list[str], step: int) -> None:
     rows = [{"a": {"type": "literal", "value": text}} for text in texts]
     body = json.dumps(
         {"head": {"vars": ["a"]}, "results": {"bindings": rows}}, separators=(",", ":")
@@ -106,7 +104,7 @@ def test_rows_of_json_are_counted_whatever_the_texts_hold(texts: list[str], step
     assert counter.rows == len(rows)
 
 
-def test_a_spool_gives_back_what_it_took_in_memory_and_on_disk() -> None:
+def test_spool_gives_back_what_it_took_in_memory_and_on_disk() -> None:
     for retained in (100, 3):
         with Spool(retained) as spool:
             spool.add(b"one")
@@ -169,7 +167,7 @@ def test_head_says_what_get_would_and_sends_nothing(address: tuple[str, int]) ->
             assert head[1][name] == got[1][name]
 
 
-def test_a_long_result_begins_before_it_is_whole_and_is_the_same(pool: QueryPool) -> None:
+def test_long_result_begins_before_it_is_whole_and_same(pool: QueryPool) -> None:
     whole = pool.query(FreeQuery(LONG, accept=ResultFormat.of("csv"))).body
     query = FreeQuery(LONG, accept=ResultFormat.of("csv"), live=True)
     with pool.stream(query).body as body:
@@ -182,7 +180,7 @@ def test_a_long_result_begins_before_it_is_whole_and_is_the_same(pool: QueryPool
 
 
 @pytest.mark.parametrize("limit", ["rows", "bytes"])
-def test_a_limit_behind_the_first_part_breaks_the_result_off(shared_kb: Path, limit: str) -> None:
+def test_limit_behind_first_part_breaks_result_off(shared_kb: Path, limit: str) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, CUT[limit]) as pool:
         query = FreeQuery(LONG, accept=ResultFormat.of("csv"), live=True)
         with pool.stream(query).body as body, pytest.raises(QueryLimitError) as caught:
@@ -204,7 +202,7 @@ def test_a_transfer_that_breaks_off_has_no_end(address: tuple[str, int]) -> None
         _ask(address, "GET", f"/sparql?timeout=1&query={query}", None, {"Accept": "text/csv"})
 
 
-def test_another_site_may_ask_and_write_with_a_token(address: tuple[str, int]) -> None:
+def test_another_site_may_ask_and_write_with_token(address: tuple[str, int]) -> None:
     for path, method in (("/sparql", "POST"), ("/rdf-graph-store?default", "PUT")):
         status, text, _ = _ask(
             address,

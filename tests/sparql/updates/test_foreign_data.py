@@ -100,7 +100,7 @@ def tokens(kb: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def test_foreign_data_is_accepted_and_the_base_opens_again(
+def test_foreign_data_is_accepted_and_base_opens_again(
     kb: Path, tokens: dict[str, dict[str, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     with client_of(kb) as client:
@@ -128,7 +128,7 @@ def test_foreign_data_is_accepted_and_the_base_opens_again(
     assert "is written, but" not in caplog.text
 
 
-def test_readers_of_the_base_take_what_they_own_alone(kb: Path) -> None:
+def test_readers_of_base_take_what_they_own_alone(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         known = Runtime.open(base, Settings()).facts
         read = Facts.read(base.store, Schema.load())
@@ -145,7 +145,7 @@ def test_readers_of_the_base_take_what_they_own_alone(kb: Path) -> None:
         assert not [unit for unit in units(base.store, read) if not unit.iri.startswith(ID)]
 
 
-def test_the_doctor_counts_the_claims_that_are_passed_over(
+def test_doctor_counts_claims_that_are_passed_over(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["--kb", str(kb), "doctor", "--json"])

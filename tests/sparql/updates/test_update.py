@@ -34,7 +34,7 @@ def updater(kb: KnowledgeBase, pool: QueryPool) -> Iterator[Updater]:
 
 
 @pytest.mark.parametrize("shortcut", [True, False])
-def test_an_update_is_seen_at_once_and_only_its_data(
+def test_update_is_seen_at_once_and_only_data(
     updater: Updater, pool: QueryPool, shortcut: bool
 ) -> None:
     if shortcut:
@@ -50,7 +50,7 @@ def test_an_update_is_seen_at_once_and_only_its_data(
     assert pool.query(FreeQuery("SELECT ?g { GRAPH ?g {} }")).rows == 0
 
 
-def test_a_worker_serves_until_its_copy_has_taken_in_much(
+def test_worker_serves_until_copy_has_taken_in_much(
     updater: Updater, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(updates, "UNFLUSHED", 3)
@@ -65,7 +65,7 @@ def test_a_worker_serves_until_its_copy_has_taken_in_much(
     assert used[2] is used[3]
 
 
-def test_a_slow_update_keeps_no_reader_and_few_writers_waiting(
+def test_slow_update_keeps_no_reader_and_few_writers_waiting(
     kb: KnowledgeBase, pool: QueryPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages, queries and /healthz read the number of the last change and take copies."""
@@ -84,9 +84,7 @@ def test_a_slow_update_keeps_no_reader_and_few_writers_waiting(
     updater.close()
 
 
-def test_the_journal_has_what_an_update_moved_and_replays_it(
-    updater: Updater, kb: KnowledgeBase
-) -> None:
+def test_journal_has_what_update_moved_and_replays_it(updater: Updater, kb: KnowledgeBase) -> None:
     updater.update(INSERT, author())
     updater.update("DELETE WHERE { <urn:a> ?p ?o } ; CREATE GRAPH <urn:empty>", author())
     first, second = read_journal(kb.path / "journal.nq")
@@ -140,7 +138,7 @@ def test_an_update_after_another_writer_sees_that_write(
         ("CLEAR " * 20_000, QueryError),
     ],
 )  # fmt: skip
-def test_a_refused_update_changes_nothing_and_the_next_one_works(
+def test_refused_update_changes_nothing_and_next_one_works(
     updater: Updater, kb: KnowledgeBase, update: str, error: type[Exception]
 ) -> None:
     updater.update("INSERT DATA { <urn:a> <urn:p> 1, 2, 3 }", author())
@@ -151,9 +149,7 @@ def test_a_refused_update_changes_nothing_and_the_next_one_works(
     assert len(list(kb.store.match(graph=DefaultGraph()))) == 4
 
 
-def test_an_endless_update_is_stopped_and_leaves_no_trace(
-    updater: Updater, kb: KnowledgeBase
-) -> None:
+def test_endless_update_is_stopped_and_leaves_no_trace(updater: Updater, kb: KnowledgeBase) -> None:
     values = " ".join(f"VALUES ?v{i} {{ {' '.join(map(str, range(40)))} }}" for i in range(7))
     with pytest.raises(QueryLimitError):
         updater.update(
@@ -165,7 +161,7 @@ def test_an_endless_update_is_stopped_and_leaves_no_trace(
     assert updater.update(INSERT, author()).added == 2
 
 
-def test_a_fault_after_a_change_is_logged_and_the_change_stands(
+def test_fault_after_change_is_logged_and_change_stands(
     updater: Updater, pool: QueryPool, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(moved: Sequence[Quad]) -> None:
@@ -212,7 +208,7 @@ def test_a_bad_upload_is_refused_whole(updater: Updater, kb: KnowledgeBase, part
     assert kb.sequence == 0
 
 
-def test_a_data_set_of_the_request_stands_in_every_where_clause() -> None:
+def test_data_set_of_request_stands_in_every_where_clause() -> None:
     update = "DELETE { ?where ?p 1 } # WHERE\nWHERE { ?where ?p 'WHERE' }"
     bare = update.replace("# WHERE", "       ").replace("'WHERE'", "'     '")
     written = set_dataset(update, bare, ["urn:a"], ["urn:b"])
@@ -227,7 +223,7 @@ def test_a_data_set_of_the_request_stands_in_every_where_clause() -> None:
         set_dataset("DELETE WHERE {}", "DELETE WHERE {}", ["urn:a"], [])
 
 
-def test_much_that_comes_in_small_changes_goes_to_the_disk_and_not_on_in_memory(
+def test_much_that_comes_in_small_changes_goes_to_disk_and_not_on_in_memory(
     updater: Updater, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (updates, writer):
