@@ -14,6 +14,7 @@ from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.sections.guidance import graver
 from shiyi.answering.sections.plan import write
 from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.differentiation import Differential, differentiate
@@ -122,7 +123,7 @@ def ask(
     opened = (request.evidence or settings.answer.evidence) == "opened"
     if opened:  # nothing recalled is sure enough to recommend
         least = max(settings.answer.recommend_from, settings.confidence.recalled + 0.01)
-        answering = replace(settings.answer, recommend_from=least)
+        answering = replace(settings.answer, evidence="opened", recommend_from=least)
         runtime = replace(runtime, settings=replace(settings, answer=answering))
     runtime = apply_overlays(runtime, request)
     frame, mentions = request.frame, request.mentions
@@ -177,7 +178,7 @@ def ask(
         not composed.citations and not part.warnings,
         tuple(part.missing),
         None,
-        conclude(parsed, part, composed, runtime.evidences),
+        graver(conclude(parsed, part, composed, runtime.evidences), part, composed),
         _trace(parsed, differential, retrieved, part, composed, clock, request, settings),
     )
     ANSWERS.labels("abstained" if answer.abstained else method).inc()

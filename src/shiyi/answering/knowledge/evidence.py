@@ -49,6 +49,7 @@ class Evidences:
         self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
         self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
         self._rating = lru_cache(_RATED_KEPT)(partial(Evidences._find_rating, me))
+        self._guide = lru_cache(_RATED_KEPT)(partial(Evidences._find_guide, me))
         self._note = lru_cache(_RATED_KEPT)(partial(Evidences._find_note, me))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
@@ -110,6 +111,10 @@ class Evidences:
         """Return the first Chinese note of a claim's evidence, or ""."""
         return self._note(claim)
 
+    def guide(self, claim: str) -> tuple[str, str, tuple[str, ...]]:
+        """Return topic and verdict of guidance, and the concepts that it is about."""
+        return self._guide(claim)
+
     def gravity(self, claim: str) -> int:
         """Return the rank of an interaction's severity: 0 the gravest, 2 unrated, 3 minor."""
         return gravity(self.rating(claim))
@@ -160,6 +165,13 @@ class Evidences:
     def _find_note(self, claim: str) -> str:
         notes = self._values_of(claim, SHIYI.noteText)
         return next((n.value for n in notes if isinstance(n, Literal) and n.language == "zh"), "")
+
+    def _find_guide(self, claim: str) -> tuple[str, str, tuple[str, ...]]:
+        topic, verdict = (
+            next(map(text, self._values_of(claim, name)), "")
+            for name in (SHIYI.topic, SHIYI.verdict)
+        )
+        return topic, verdict, tuple(map(text, self._values_of(claim, SHIYI.about)))
 
     def _values_of(self, claim: str, predicate: NamedNode) -> Iterator[Term]:
         """Yield the values of one property of a claim's evidence, without reading the rest."""

@@ -50,8 +50,13 @@ def _allergic(context: AnswerContext, part: Contribution) -> None:
         part.opening.add(text, *facts)
 
 
-def write_opening(context: AnswerContext, part: Contribution, country: str) -> None:
-    """Write what must come before everything: emergencies, medicines, what is left out."""
+def write_opening(
+    context: AnswerContext, part: Contribution, country: str, *, answered: bool = False
+) -> None:
+    """Write what must come before everything: emergencies, medicines, what is left out.
+
+    ``answered`` is whether guidance answers what seems to be no question of food.
+    """
     parsed, verbalizer = context.parsed, context.verbalizer
     if parsed.alarm != "self_harm":
         _beware(context, part)
@@ -68,7 +73,8 @@ def write_opening(context: AnswerContext, part: Contribution, country: str) -> N
         text = verbalizer.verbalize("s_stop", drugs=drugs)
         part.warnings.append(SafetyWarning("caution", text))
         part.opening.add(text)
-    if (parsed.frame.topics or parsed.is_only_beyond_food()) and not parsed.urgent:
+    beyond = parsed.frame.topics or parsed.is_only_beyond_food()
+    if beyond and not (parsed.urgent or answered):
         _write_outside(context, part)
     if parsed.theirs:
         own = parsed.frame.patient.who in {"self", "general"}

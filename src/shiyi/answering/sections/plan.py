@@ -10,6 +10,7 @@ from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.comparison import compare
 from shiyi.answering.sections.compatibility import write_compatibility, write_long_term_use
+from shiyi.answering.sections.guidance import Guide, choose_guidance, replaces, write_guidance
 from shiyi.answering.sections.lists import (
     find_groups,
     report,
@@ -47,7 +48,7 @@ from shiyi.answering.sections.terms import (
 from shiyi.answering.sections.verdicts import write_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, sanitize_words
-from shiyi.answering.wording.draft import AnswerContext, Contribution
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -56,6 +57,7 @@ Form = Callable[[AnswerContext], Contribution]
 _MOST_CHECKED: Final = 8
 _ASKED_SURELY: Final = 0.9
 _MOST_REASONS: Final = 4
+_ASKING: Final = ("v_ask", "v_ask_one", "v_ask_prescriber", "v_ask_nutrient")
 _OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
@@ -71,9 +73,27 @@ def write(
     context: AnswerContext, retrieved: Retrieval, runtime: Runtime, method: str
 ) -> Contribution:
     """Write an answer from what a method retrieved; the safety check is the same for all."""
-    part, parsed, verbalizer = Contribution(), context.parsed, context.verbalizer
+    part, parsed = Contribution(), context.parsed
+    opened = runtime.settings.answer.evidence == "opened"
+    chosen = choose_guidance(context, opened=opened) if method in BY_PATHS else ()
+    answered = replaces(chosen)
+    write_opening(context, part, runtime.settings.answer.country, answered=answered)
+    if answered:
+        _write_guidance(context, chosen, part)
+        part.missing += _of_profile(context)
+        return part
+    if chosen and not parsed.is_only_beyond_food():
+        part.take(write_guidance(context, chosen))
+    _write_forms(context, part, retrieved, runtime, method)
+    return part
+
+
+def _write_forms(
+    context: AnswerContext, part: Contribution, retrieved: Retrieval, runtime: Runtime, method: str
+) -> None:
+    """Write the forms of what is asked, or what a method found, and what is missing."""
+    parsed, verbalizer = context.parsed, context.verbalizer
     beyond = parsed.is_only_beyond_food() and not parsed.urgent
-    write_opening(context, part, runtime.settings.answer.country)
     if method in BY_PATHS:
         for form in _forms(context, retrieved, runtime):
             part.take(form(context))
@@ -99,7 +119,30 @@ def write(
     if not (_rests(part) or beyond or parsed.urgent or part.opening.lines):
         plain_ = verbalizer.verbalize("o_not_known")
         part.opening.add(write_none(verbalizer.language) if method == "neighbourhood" else plain_)
-    return part
+
+
+def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Contribution) -> None:
+    """Write the guidance that answers, and what the safety check finds; what is grave first."""
+    told = write_guidance(context, chosen)
+    met = context.parsed.groups and context.parsed.meets_anything()
+    checked = _write_warned_verdict(context) if met else Contribution()
+    asking = {context.verbalizer.verbalize(key) for key in _ASKING}
+    warned = {claim for each in checked.warnings for claim in each.claims}
+    lines = [
+        line
+        for line in checked.opening.lines
+        if line.text in asking or any(f.claim in warned for f in line.facts)
+    ]
+    checked = Contribution(Section("", lines), [], checked.warnings, checked.shown, checked.facts)
+    rated = {context.evidences.rating(c) for w in checked.warnings for c in w.claims}
+    grave = "major" in rated or any(w.severity == "contraindicated" for w in checked.warnings)
+    first = grave or (checked.warnings and told.concluded in ("yes", "unknown"))
+    for each in (checked, told) if first else (told, checked):
+        part.take(each)
+    for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
+        part.warn(context, poison)
+    if any(guide.topic == "effect" for guide in chosen):
+        write_ratings(context, part)
 
 
 def _write_texts(
@@ -118,9 +161,7 @@ def _write_texts(
 def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrieval) -> None:
     """Add what was not recognised, where the answer depends on it."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    part.missing += [
-        verbalizer.verbalize("m_profile", word=sanitize_words(w)) for w in parsed.person.unknown
-    ][:5]
+    part.missing += _of_profile(context)
     if not (parsed.urgent or parsed.is_only_beyond_food()) and _unknown_matters(parsed):
         words = parsed.unknown[:3]
         each_one = [verbalizer.verbalize("m_unlinked", word=w) for w in words]
@@ -128,11 +169,19 @@ def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrie
             quoted = verbalizer.quoted(words)
             each_one = [verbalizer.verbalize("m_unlinked_several", words=quoted)]
         part.missing += each_one
-    if parsed.profile.pregnant and parsed.profile.sex == "male":
-        part.missing.append(verbalizer.verbalize("m_contradiction"))
     part.missing += retrieved.remarks
     if retrieved.notes:
         part.missing.append(verbalizer.verbalize("m_limit"))
+
+
+def _of_profile(context: AnswerContext) -> list[str]:
+    """List what of the profile could not be taken into account."""
+    verbalizer, parsed = context.verbalizer, context.parsed
+    words = map(sanitize_words, parsed.person.unknown[:5])
+    found = [verbalizer.verbalize("m_profile", word=word) for word in words]
+    if parsed.profile.pregnant and parsed.profile.sex == "male":
+        found.append(verbalizer.verbalize("m_contradiction"))
+    return found
 
 
 def _unknown_matters(parsed: Question) -> bool:

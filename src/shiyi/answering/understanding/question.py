@@ -152,7 +152,7 @@ class Question:
     def is_of_child(self, *, under_one: bool = False) -> bool:
         """Return whether a child is to eat; with ``under_one`` an infant."""
         states = {*self.populations, *self.person.states}
-        return _INFANT in states if under_one else not _CHILDREN.isdisjoint(states)
+        return _INFANT in states if under_one else not CHILDREN.isdisjoint(states)
 
     def is_feverish_child(self) -> bool:
         """Return whether it is about a child's fever, or an infant that loses water."""
@@ -175,7 +175,7 @@ _OF_BENEFIT: Final = _GOOD | {"suitableSeason", "hasFoodGroup"}
 _NEVER_OF_FOOD: Final = frozenset({"abortion", "animals"})  # topics, whatever else is asked
 _FEVER: Final = resource("symptom-fever").value
 _INFANT: Final = resource("population-infant").value
-_CHILDREN: Final = frozenset(
+CHILDREN: Final = frozenset(
     resource(f"population-{name}").value for name in ("infant", "young-child", "child")
 )
 _LOSING_WATER: Final = frozenset(

@@ -319,6 +319,7 @@ def _read_wanted(
     shown = tuple(c for c in cue_texts("wanted") if c[0] != "_" and _CUES[c].search(unnamed.folded))
     if "long-term" in shown and not _is_long_term(text, linked, facts):
         shown = tuple(c for c in shown if c != "long-term")
+    topics = (f"of-{name}" for name, cue in cues("guidance").items() if cue.search(text.folded))
     methods = (m.iri for m in linked if facts.is_a(m.iri, SHIYI.Method) and not m.negated)
     relations = find_predicates(blank_spans(text.aligned, names))
     place = next((n for n, cue in enumerate(_ORDINALS, 1) if cue in shown), 0)
@@ -329,7 +330,7 @@ def _read_wanted(
         relations=tuple(sorted(relations)),
         measure=_measure(shown),
         ordinal=-1 if "last-one" in shown else place,
-        cues=shown,
+        cues=(*shown, *topics),
     )
 
 

@@ -121,6 +121,7 @@ class Contribution:
     missing: list[str] = field(default_factory=list)
     paths: list[Path] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
+    concluded: str = ""  # verdict of the guidance that answers
 
     def section(self, heading: str) -> Section:
         """Return the section under ``heading``, new at the end if there is none."""
@@ -158,6 +159,7 @@ class Contribution:
             own += [each for each in theirs if each not in own]
         self.paths += other.paths
         self.queries += other.queries
+        self.concluded = self.concluded or other.concluded
 
     def omit_questions(self, asked: Iterable[str]) -> None:
         """Remove what was asked back before, by itself or with more."""

@@ -1,0 +1,277 @@
+"""Everyday statements that answer a question, chosen by what it names and the topic it asks of."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from shiyi.answering.knowledge.facts import AILMENT, Fact
+from shiyi.answering.understanding.question import CHILDREN, Question
+from shiyi.answering.wording.draft import AnswerContext, ComposedAnswer, Contribution, Piece
+from shiyi.answering.wording.verbalization import capital, finish
+from shiyi.model.answer import SafetyWarning, Verdict
+from shiyi.model.iris import ID
+from shiyi.ontology.serialization import JUDGED, VERDICTS
+from shiyi.ontology.terms import SHIYI
+
+# topics of a kind of question, the first ones best; a topic that the words name comes before them
+_BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
+    "may": ("suitability", "combination"), "why": ("reason", "toxicity"),
+    "dose": ("amount", "timing"), "how": ("use", "preparation", "timing", "amount"),
+    "compare": ("difference", "identity"), "evidence": ("effect",), "meaning": ("meaning",),
+    "avoid": ("avoid", *JUDGED[:1], "combination"), "advice": ("eat", "effect"),
+    "regulation": ("regulation",), "clarification": (*JUDGED, "identity", "difference"),
+    "stop_medicine": ("combination", "suitability"), "constitution": ("meaning",),
+}  # fmt: skip
+_LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
+_BESIDE: Final = frozenset({"eat", "avoid", "doctor"})  # topics that open a list, and replace none
+_PAIRED: Final = frozenset({"timing", "amount", "use", "reason"})  # a judgement of a pair tells too
+_GRAVE: Final = frozenset({"no", "ask", "limited"})
+_ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is asked, the best first
+# distances of what is near to a thing that is named; those of broader concepts go on from theirs
+_JUDGED_AS, _BROADER, _KIN, _NARROWER = 2, 3, 20, 40
+_MOST, _MOST_THINGS = 2, 3
+_CONCLUDED: Final = {
+    "no": "do_not_combine", "ask": "ask_first", "limited": "may_be_considered",
+    "unknown": "ask_first", "yes": "may_be_considered",
+}  # fmt: skip
+_KINDS: Final = (  # of verdicts of an answer, the gravest first
+    "emergency", "do_not_combine", "ask_first", "may_be_considered", "record", "not_on_record",
+)  # fmt: skip
+_SEVERITY: Final = {"no": "contraindicated", "ask": "caution"}
+Reach = dict[str, dict[int, int]]  # concept -> number of the thing that leads to it -> distance
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A statement with its qualifiers, and how well it meets the question.
+
+    ``origin`` numbers the thing of the question that its subject is or is near to, ``beside`` those
+    of what it is about.
+    """
+
+    fact: Fact
+    topic: str
+    about: tuple[str, ...]
+    verdict: str
+    origin: int
+    beside: tuple[int, ...]
+    distance: int
+    rank: int = _OTHER
+
+    @property
+    def bars(self) -> bool:
+        """Return whether something is not to be had by this person, or with this medicine."""
+        return self.is_of_pair and self.verdict == "no" and self.topic != "effect"
+
+    @property
+    def is_of_pair(self) -> bool:
+        """Return whether it judges its subject beside something else that is asked about."""
+        return bool(self.about) and self.topic in JUDGED
+
+
+def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Guide, ...]:
+    """Return the statements that answer, at most two, or three where several things are named.
+
+    All that a statement is about has to be named or be so of the person. With ``opened`` what
+    rests on no opened work is left out.
+    """
+    parsed = context.parsed
+    if parsed.urgent or parsed.is_feverish_child():
+        return ()
+    named = _named(parsed)
+    reach = _reach(context, named)
+    topics = _topics(parsed)
+    found = [
+        replace(guide, rank=rank)
+        for guide in _candidates(context, reach, len(named))
+        if (rank := _rank(guide, topics, parsed)) is not None
+        and not (opened and not context.evidences.opened(guide.fact.claim))
+    ]
+    order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
+    found.sort(key=lambda each: _order(each, order))
+    return _chosen(found, len(parsed.groups), topics[0])
+
+
+def _named(parsed: Question) -> list[tuple[str, ...]]:
+    """List the things of a question that guidance may be of, each with the senses of its name."""
+    single = (
+        *parsed.drugs, *parsed.ailments, *parsed.constitutions, *parsed.populations, *parsed.aims,
+        *parsed.others, *(parsed.person.left_out if parsed.frame.has_cue("of-substitute") else ()),
+    )  # fmt: skip
+    stages = tuple(s for s in (*parsed.populations, *parsed.person.states) if s in CHILDREN)
+    named = [*parsed.groups, *((each,) for each in dict.fromkeys(single) if each not in stages)]
+    named += [stages] if stages else []
+    if not named and parsed.wants("avoid", "advice"):
+        named = [(each,) for each in parsed.hazards]
+    return named
+
+
+def _reach(context: AnswerContext, named: Sequence[tuple[str, ...]]) -> Reach:
+    """Return the concepts that are named or near, and those that are so of the person."""
+    parsed, reach = context.parsed, defaultdict[str, dict[int, int]](dict)
+    every = {each for senses in named for each in senses}
+    states = (*parsed.person.states, *parsed.person.drugs)
+    own = [(each,) for each in states if each not in every]
+    for origin, senses in enumerate((*named, *own)):
+        for place, sense in enumerate(senses):
+            for iri, distance in _near(context, sense):
+                known = reach[iri].get(origin)
+                far = distance + bool(place)
+                reach[iri][origin] = far if known is None else min(known, far)
+    return reach
+
+
+def _near(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
+    """Yield a concept and what is near to it, each with its distance."""
+    facts = context.facts
+    above = facts.above(iri)
+    yield from zip(above, (0, *range(_BROADER, _BROADER + len(above))), strict=False)
+    for near in above:
+        yield from ((fact.object, _JUDGED_AS) for fact in facts.of(near, SHIYI.judgedAs))
+    if facts.is_a(iri, *AILMENT, SHIYI.Population, SHIYI.Drug):
+        yield from ((each, _NARROWER) for each in facts.below(iri)[1:])
+    else:
+        yield from ((each, _KIN) for each in facts.kin(iri))
+
+
+def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Guide]:
+    """Yield each statement on what is named that is about nothing else than the question is."""
+    for iri, origins in reach.items():
+        mine = {origin: far for origin, far in origins.items() if origin < named}
+        facts = context.facts.of(iri, SHIYI.guidance) if mine else ()
+        for fact in facts:
+            topic, verdict, about = context.evidences.guide(fact.claim)
+            for origin, far in mine.items():
+                beside = [
+                    min((d, o) for o, d in near.items() if o != origin)
+                    for each in about
+                    if (near := reach.get(each, {})).keys() - {origin}
+                ]
+                if len(beside) == len(about):
+                    distance = far + sum(d for d, _ in beside)
+                    others = tuple(o for _, o in beside)
+                    yield Guide(fact, topic, about, verdict, origin, others, distance)
+
+
+def _topics(parsed: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the topics that the words name, and those of the kind of question."""
+    cues = [c.removeprefix("of-") for c in parsed.frame.wanted.cues if c.startswith("of-")]
+    asks = dict.fromkeys((*parsed.asks, *(a.type for a in parsed.frame.asks if a.p >= _LIKELY)))
+    kinds = [topic for ask in asks for topic in _BY_ASK.get(ask, ())]
+    loose = [topic for topic in cues if topic in _LOOSE]
+    clear = tuple(topic for topic in cues if topic not in _LOOSE)
+    return clear, tuple(dict.fromkeys((*kinds, *loose)))
+
+
+_LIKELY, _SURE = 0.3, 0.6  # probabilities of a kind of question from which its topics count
+
+
+def _rank(
+    guide: Guide, topics: tuple[tuple[str, ...], tuple[str, ...]], parsed: Question
+) -> int | None:
+    """Return how a statement meets what is asked; None where it does not."""
+    clear, kinds = topics
+    if guide.distance >= _NARROWER and guide.verdict not in _GRAVE:
+        return None  # of a kind of what is asked about: that one may be had says too little
+    if _KIN <= guide.distance < _NARROWER and guide.topic == "suitability":
+        return None  # an extract is not judged as the food is
+    judges = guide.is_of_pair and guide.topic != "effect"
+    if guide.topic == "toxicity" and len(parsed.groups) > 1 and not guide.about:
+        return None  # it is asked what they do together
+    if guide.topic in clear or (judges and not _PAIRED.isdisjoint(clear)):
+        return _ASKED
+    if guide.about:
+        return _BY_KIND if guide.topic in kinds else _JUDGED if judges else None
+    sure = parsed.frame.confidence >= _SURE and not clear
+    return _BY_KIND if sure and guide.topic in kinds and guide.topic not in _OF_PAIRS else None
+
+
+_OF_PAIRS: Final = ("difference", "identity", "combination")  # which say nothing of one thing alone
+
+
+def _order(guide: Guide, topics: Mapping[str, int]) -> tuple[int, bool, int, int, int, str]:
+    place = topics.get(guide.topic, len(topics))
+    gravity = VERDICTS.index(guide.verdict) if guide.verdict else len(VERDICTS)
+    return guide.rank, not guide.about, guide.distance, place, gravity, guide.fact.claim
+
+
+def _chosen(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tuple[Guide, ...]:
+    """Return the best statement with those that are as good, what is barred first.
+
+    ``things`` counts the foods and the like that are named: they come before all else.
+    """
+    if not found:
+        return ()
+    best = found[0]
+    barred = [g for g in found if g.is_of_pair and g.verdict in ("no", "ask")][:1]
+    chosen = [*(g for g in barred if best.topic != "effect" or g.bars), best]
+    rest = found[1:] if best.origin >= things else [g for g in found if g.origin < things]
+    chosen += [g for g in rest if g.rank == best.rank and _adds(g, best, clear)]
+    seen: dict[object, Guide] = {}
+    for guide in chosen:  # one of each pair and topic
+        ends = frozenset((guide.origin, *guide.beside))
+        seen.setdefault((ends, guide.topic not in JUDGED and guide.topic), guide)
+    once = {guide.fact.claim: guide for guide in seen.values()}
+    return tuple(once.values())[: _MOST_THINGS if things > 1 else _MOST]
+
+
+def _adds(guide: Guide, best: Guide, clear: tuple[str, ...]) -> bool:
+    """Return whether a statement answers what the best one leaves open."""
+    if best.about and not guide.about:
+        return guide.topic in clear
+    if guide.about:
+        return guide.origin != best.origin or guide.beside != best.beside
+    return guide.topic != best.topic if len(clear) > 1 else guide.origin != best.origin
+
+
+def replaces(chosen: Iterable[Guide]) -> bool:
+    """Return whether statements are the answer, so that no form of the ask is written."""
+    return any(guide.topic not in _BESIDE for guide in chosen)
+
+
+def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribution:
+    """Write the statements in one line, with the warnings and the verdict that follow."""
+    part, verbalizer = Contribution(), context.verbalizer
+    pieces: list[Piece] = []
+    for guide in chosen:
+        text = finish(verbalizer.words(guide.fact), verbalizer.stop)
+        text = capital(text, verbalizer.language)
+        pieces.append((verbalizer.space * bool(pieces) + text, (guide.fact,)))
+        if guide.is_of_pair and guide.topic != "effect" and guide.verdict in _SEVERITY:
+            severity = _SEVERITY[guide.verdict]
+            part.warnings.append(SafetyWarning(severity, text, (guide.fact.claim,)))
+            part.note(guide.fact)
+            part.shown.add(text)
+    part.opening.item(*pieces)
+    judged = [g for g in chosen if g.topic in ("suitability", "combination") and g.verdict]
+    part.concluded = min((g.verdict for g in judged), key=VERDICTS.index, default="")
+    return part
+
+
+def graver(verdict: Verdict, part: Contribution, composed: ComposedAnswer) -> Verdict:
+    """Return the graver one of the verdict of the safety check and that of the guidance."""
+    if not part.concluded:
+        return verdict
+    kind = _CONCLUDED[part.concluded]
+    beside = [w for w in part.warnings if any(_is_recorded(part, c) for c in w.claims)]
+    if (beside or verdict.kind == "emergency") and _KINDS.index(verdict.kind) <= _KINDS.index(kind):
+        return verdict
+    facts = (f for line in part.opening.lines for f in line.facts)
+    guiding = {f.claim for f in facts if f.predicate == SHIYI.guidance}
+    said = (s.text for s in composed.sentences if guiding.intersection(s.claims))
+    return Verdict(kind, next(said, verdict.text), _SEVERITY.get(part.concluded, ""))
+
+
+def _is_recorded(part: Contribution, claim: str) -> bool:
+    return claim in part.facts and part.facts[claim].predicate != SHIYI.guidance
+
+
+def ids(guide: Guide) -> dict[str, object]:
+    """Return a statement as the trace of an answer holds it."""
+    return {
+        "guidance": guide.fact.claim,
+        "topic": guide.topic,
+        "about": [each.removeprefix(ID) for each in guide.about],
+        "verdict": guide.verdict,
+    }
