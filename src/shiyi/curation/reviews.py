@@ -40,11 +40,9 @@ DECIDING: Final = (
 )
 SECOND: Final = 2  # reviewers who must agree before a safety claim changes for the worse, or at all
 PLACES: Final[Mapping[Status, NamedNode | DefaultGraph]] = {
-    Status.ACCEPTED: DefaultGraph(),
-    Status.CANDIDATE: graph("candidates"),
-    Status.QUARANTINED: graph("quarantine"),
-    Status.REJECTED: REJECTED,
-}
+    Status.ACCEPTED: DefaultGraph(), Status.CANDIDATE: graph("candidates"),
+    Status.QUARANTINED: graph("quarantine"), Status.REJECTED: REJECTED,
+}  # fmt: skip
 REVIEWING: Final = frozenset({"accept", "reject", "unsure"})
 
 

@@ -25,13 +25,11 @@ _REFUSED: Final = frozenset({400, 422})  # may be a parameter that it does not t
 # what an endpoint may want otherwise, with the words by which its refusal names it
 QUIRKS: Final[Mapping[str, tuple[str, ...]]] = {
     "max_completion_tokens": ("max_tokens", "max_completion_tokens"),
-    "no_temperature": ("temperature",),
-    "no_effort": ("reasoning", "effort"),
+    "no_temperature": ("temperature",), "no_effort": ("reasoning", "effort"),
     "json_object": ("response_format", "json_schema", "schema"),
-    "no_json": ("response_format", "json", "grammar"),
-    "no_system": ("system", "role"),
+    "no_json": ("response_format", "json", "grammar"), "no_system": ("system", "role"),
     "no_stream": ("stream",),
-}
+}  # fmt: skip
 Quirks = frozenset[str]
 
 

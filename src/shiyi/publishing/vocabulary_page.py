@@ -51,30 +51,20 @@ ARROWS = (
     ("DietaryMaterial", "derivedFromOrganism", "Organism"),
     ("DietaryMaterial", "usesPart", "OrganismPart"),
     ("DietaryMaterial", "hasActiveConstituent", "ChemicalEntity"),
-    ("DietaryMaterial", "hasNature", "Nature"),
-    ("DietaryMaterial", "hasFlavour", "Flavour"),
+    ("DietaryMaterial", "hasNature", "Nature"), ("DietaryMaterial", "hasFlavour", "Flavour"),
     ("DietaryMaterial", "hasMeridianTropism", "Meridian"),
-    ("DietaryMaterial", "hasEfficacy", "Efficacy"),
-    ("Dish", "hasIngredient", "DietaryMaterial"),
-    ("DSProduct", "hasIngredient", "DSIngredient"),
-    ("DSIngredient", "interactsWith", "Drug"),
-    ("Constitution", "suitableFood", "DietaryMaterial"),
-    ("DietaryMaterial", "relieves", "Symptom"),
+    ("DietaryMaterial", "hasEfficacy", "Efficacy"), ("Dish", "hasIngredient", "DietaryMaterial"),
+    ("DSProduct", "hasIngredient", "DSIngredient"), ("DSIngredient", "interactsWith", "Drug"),
+    ("Constitution", "suitableFood", "DietaryMaterial"), ("DietaryMaterial", "relieves", "Symptom"),
     ("DietaryMaterial", "contraindicatedIn", "Syndrome"),
-    ("Symptom", "relatedConstitution", "Constitution"),
-    ("Syndrome", "hasManifestation", "Symptom"),
-    ("Syndrome", "hasTreatmentPrinciple", "Therapy"),
-    ("Therapy", "realisedBy", "Formula"),
-    ("TCMDisease", "hasSyndrome", "Syndrome"),
-    ("Symptom", "warrantsCheckFor", "Disease"),
-    ("Symptom", "hasRedFlag", "EmergencySign"),
-    ("DSIngredient", "cautionIn", "Population"),
-    ("Claim", "evidence", "Evidence"),
-    ("Claim", "supportedByText", "Passage"),
-    ("Evidence", "dcterms:source", "Source"),
-    ("Source", "belongsToSchool", "School"),
+    ("Symptom", "relatedConstitution", "Constitution"), ("Syndrome", "hasManifestation", "Symptom"),
+    ("Syndrome", "hasTreatmentPrinciple", "Therapy"), ("Therapy", "realisedBy", "Formula"),
+    ("TCMDisease", "hasSyndrome", "Syndrome"), ("Symptom", "warrantsCheckFor", "Disease"),
+    ("Symptom", "hasRedFlag", "EmergencySign"), ("DSIngredient", "cautionIn", "Population"),
+    ("Claim", "evidence", "Evidence"), ("Claim", "supportedByText", "Passage"),
+    ("Evidence", "dcterms:source", "Source"), ("Source", "belongsToSchool", "School"),
     ("Passage", "partOfSection", "Section"),
-)
+)  # fmt: skip
 
 
 def diagram(title: str, label: Callable[[str], str]) -> str:
@@ -187,11 +177,9 @@ def reference_html(language: str) -> str:
     page = _Page(language, _facts("ontology/shiyi.ttl"), Schema.load(), _matches())
     schemes = _Page(language, _facts("ontology/schemes.ttl"), page.schema, {})
     sections = {
-        "classes": _classes(page),
-        "properties": _properties(page),
-        "schemes": _schemes(schemes),
+        "classes": _classes(page), "properties": _properties(page), "schemes": _schemes(schemes),
         "shapes": _shapes(page),
-    }
+    }  # fmt: skip
     title = escape(page.value(VOCAB.rstrip("#"), DCTERMS.title.value))
     contents = " · ".join(f'<a href="#{key}">{page.word(key)}</a>' for key in sections)
     body = "".join(

@@ -199,11 +199,9 @@ class Projection:
         With ``claims``, a table that holds every claim, theirs are the places there.
         """
         arrays: dict[str, Array] = {
-            "confidence": self.confidence,
-            "source": self.source,
-            "target": self.target,
+            "confidence": self.confidence, "source": self.source, "target": self.target,
             "kind": self.kind,
-        }
+        }  # fmt: skip
         arrays |= self.nodes.arrays("nodes")
         if claims is None:
             arrays |= self.claims.table.arrays("claims") | {"claim": self.claims.places}

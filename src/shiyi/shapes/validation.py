@@ -187,10 +187,8 @@ def _is_independent(shapes: "Graph", shape: "Node", constraint: "Node") -> bool:
     from rdflib import RDFS, SH
 
     together = (
-        (shape, SH.closed),
-        (shape, SH.deactivated),
-        (constraint, SH.qualifiedValueShapesDisjoint),
-    )
+        (shape, SH.closed), (shape, SH.deactivated), (constraint, SH.qualifiedValueShapesDisjoint),
+    )  # fmt: skip
     used = any(shapes.triples((None, None, shape)))
     implicit = (shape, RDFLIB_RDF.type, RDFS.Class) in shapes
     return not used and not implicit and all(shapes.value(*each) is None for each in together)

@@ -266,11 +266,9 @@ def _answer_chains(
         return [], []
     found = [runtime.claims[c] for c in chains[best].steps if c in runtime.claims]
     step = {
-        "step": "answered before",
-        "chain": chains[best].iri,
-        "claims": len(found),
+        "step": "answered before", "chain": chains[best].iri, "claims": len(found),
         "likeness": round(float(cosines[best]), 3),
-    }
+    }  # fmt: skip
     return found, [step]
 
 

@@ -10,7 +10,6 @@ from shiyi.answering.understanding.question import CHILDREN, Question
 from shiyi.answering.wording.draft import AnswerContext, ComposedAnswer, Contribution, Piece
 from shiyi.answering.wording.verbalization import capital, finish
 from shiyi.model.answer import SafetyWarning, Verdict
-from shiyi.model.iris import ID
 from shiyi.ontology.serialization import JUDGED, VERDICTS
 from shiyi.ontology.terms import SHIYI
 
@@ -265,13 +264,3 @@ def graver(verdict: Verdict, part: Contribution, composed: ComposedAnswer) -> Ve
 
 def _is_recorded(part: Contribution, claim: str) -> bool:
     return claim in part.facts and part.facts[claim].predicate != SHIYI.guidance
-
-
-def ids(guide: Guide) -> dict[str, object]:
-    """Return a statement as the trace of an answer holds it."""
-    return {
-        "guidance": guide.fact.claim,
-        "topic": guide.topic,
-        "about": [each.removeprefix(ID) for each in guide.about],
-        "verdict": guide.verdict,
-    }

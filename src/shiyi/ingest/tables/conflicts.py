@@ -12,11 +12,9 @@ from shiyi.sparql.store.port import QuadStore
 
 _FOR = {SHIYI.suitableFood: True, SHIYI.indicatedFor: False, SHIYI.relieves: False}
 _AGAINST = {
-    SHIYI.unsuitableFood: True,
-    SHIYI.contraindicatedIn: False,
-    SHIYI.cautionIn: False,
+    SHIYI.unsuitableFood: True, SHIYI.contraindicatedIn: False, SHIYI.cautionIn: False,
     SHIYI.aggravates: False,
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

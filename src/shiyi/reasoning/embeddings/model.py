@@ -100,17 +100,13 @@ class Model:
         folder.mkdir(parents=True, exist_ok=True)
         line = np.array([self.weight, self.bias], dtype=np.float64)
         arrays: dict[str, NDArray[Any]] = {
-            "entities": self.entities,
-            "relations": self.relations,
-            "line": line,
-        }
+            "entities": self.entities, "relations": self.relations, "line": line,
+        }  # fmt: skip
         save_file(arrays, folder / _ARRAYS, {"release": self.release, "kind": self.kind})
         about = {
-            "release": self.release,
-            "kind": self.kind,
-            "entities": self.names.entities,
+            "release": self.release, "kind": self.kind, "entities": self.names.entities,
             "relations": self.names.relations,
-        }
+        }  # fmt: skip
         (folder / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
 
     @classmethod

@@ -323,11 +323,9 @@ def change_values(desk: Desk, change: Change) -> dict[str, Any]:
     """Return a change as JSON: of a decision with the claim's status and confidence after it."""
     about = change.about[0]
     values = {
-        "change": change.iri,
-        "number": change.number,
-        "kind": change.kind,
+        "change": change.iri, "number": change.number, "kind": change.kind,
         "about": list(change.about),
-    }
+    }  # fmt: skip
     if "/claim/" in about and change.kind in {"accept", "reject", "unsure", "undo"}:
         now = desk.decisions.assess(about)
         values |= {

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shiyi.model.iris import VOCAB, graph
 from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.schema import Schema
+from shiyi.ontology.serialization import TOPICS
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.server.views.graph import Drawing, local_graph
 from shiyi.server.views.links import href
@@ -22,6 +23,7 @@ THEMES: dict[str, tuple[str, ...]] = {
         "unsuitableFood", "hasAdverseReaction", "hasAdverseEffectOn", "warrantsCheckFor",
         "confusedWith", "derivedCaution", "potentiallyInteractsWith",
     ),
+    "guidance": ("guidance",),
     "nature": ("hasNature", "hasFlavour", "hasMeridianTropism", "hasThermalNature"),
     "benefit": (
         "hasEfficacy", "directedAt", "indicatedFor", "isEffectiveFor", "studiedFor", "relieves",
@@ -58,6 +60,7 @@ class Group:
     forward: bool
     statements: tuple[Statement, ...]
     heading: str  # the vocabulary's label in the reader's language
+    topic: str = ""  # of guidance
 
     @property
     def is_text(self) -> bool:
@@ -234,9 +237,22 @@ def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tupl
             for forward in (True, False)
             if (name, forward) in grouped
         )
+        if theme == "guidance":
+            groups = tuple(each for group in groups for each in _by_topic(reader, group))
         if groups:
             themes.append((theme, groups))
     return themes
+
+
+def _by_topic(reader: Reader, group: Group) -> Iterator[Group]:
+    """Yield the guidance of each topic, in the order of the topics."""
+    found: dict[str, list[Statement]] = defaultdict(list)
+    for each in group.statements:
+        grounds = reader.grounds(NamedNode(each.claim))
+        given = (value for e in grounds for name, value in e.qualifiers if name == "topic")
+        found[next(given, "")].append(each)
+    for topic in sorted(found, key=lambda name: TOPICS.index(name) if name in TOPICS else -1):
+        yield replace(group, statements=tuple(found[topic]), topic=topic)
 
 
 def heading(reader: Reader, name: str) -> str:

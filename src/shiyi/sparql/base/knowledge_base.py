@@ -162,11 +162,9 @@ def _fill(
     if changed:
         shutil.rmtree(place)
     manifest = {
-        "release": release,
-        "counts": dict(counts),
-        "quads": count,
+        "release": release, "counts": dict(counts), "quads": count,
         "built": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    }  # fmt: skip
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return release
