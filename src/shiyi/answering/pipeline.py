@@ -14,9 +14,8 @@ from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.sections.guidance import graver
+from shiyi.answering.sections.guidance import judge
 from shiyi.answering.sections.plan import write
-from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.differentiation import Differential, differentiate
 from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.mentions import link_question
@@ -178,7 +177,7 @@ def ask(
         not composed.citations and not part.warnings,
         tuple(part.missing),
         None,
-        graver(conclude(parsed, part, composed, runtime.evidences), part, composed),
+        judge(context, part, composed),
         _trace(parsed, differential, retrieved, part, composed, clock, request, settings),
     )
     ANSWERS.labels("abstained" if answer.abstained else method).inc()

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
+from shiyi.answering.knowledge import updates
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.knowledge.facts import AssertedClaims, Fact, Facts
@@ -21,17 +22,6 @@ from shiyi.answering.knowledge.overlay import (
     overlay_of_school,
     release_names,
     windows,
-)
-from shiyi.answering.knowledge.updates import (
-    apply_changes,
-    concepts_since,
-    edge_of,
-    edges_of,
-    is_edge,
-    level,
-    open_state,
-    swap_claims,
-    write_state,
 )
 from shiyi.answering.retrieval.casebook import Casebook
 from shiyi.answering.retrieval.library import Library, change_texts, level_texts
@@ -206,8 +196,8 @@ class Runtime:
         Its paths are walked, not queried, since the store is as before.
         """
         old = [fact for each in gone for fact in self.facts.by_claim.get(each, ())]
-        facts = swap_claims(self.facts, old, come)
-        edges = [edge_of(fact) for fact in come if is_edge(fact)]
+        facts = updates.swap_claims(self.facts, old, come)
+        edges = [updates.edge_of(fact) for fact in come if updates.is_edge(fact)]
         assumed = frozenset(fact.claim for fact in come)
         made = _over(self, facts, update_edges(self.projection, gone, edges), (), assumed)
         finder = made.retriever.finder
@@ -275,8 +265,8 @@ class Runtime:
 
         linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
         store = base.store if shown is None else shown
-        linker = linker.amend(store, concepts_since(base, linker.index.through))
-        standing_facts = open_state(base, Schema.load(), store, hidden)
+        linker = linker.amend(store, updates.concepts_since(base, linker.index.through))
+        standing_facts = updates.open_state(base, Schema.load(), store, hidden)
         embedder = linker.vectors.embedder if linker.vectors else None
         # the texts that were written are of the whole
         folder = base.folder / "index" if shown is None else None
@@ -297,7 +287,9 @@ class Runtime:
     ) -> Self:
         """Assemble one from its parts; ``folder`` may hold a library that was written."""
         facts = Facts.read(store, Schema.load())
-        return cls._of(store, linker, facts, level(projection, facts), settings, embedder, folder)
+        return cls._of(
+            store, linker, facts, updates.level(projection, facts), settings, embedder, folder
+        )
 
     @classmethod
     def _of(
@@ -368,7 +360,7 @@ def write_claims(
     """Write the facts, the adjacency and the library."""
     folder, schema = base.folder / "index", Schema.load()
     step("indexing claims")
-    write_state(base, schema, settings.pagerank)
+    updates.write_state(base, schema, settings.pagerank)
     step("indexing texts")
     facts = open_facts(folder, base.release, schema).facts  # as they lie in the file
     Library.build(units(base.store, facts), base.release, open_shipped(), folder)
@@ -393,7 +385,7 @@ class RuntimeHolder:
         with self._turn:
             runtime, named = self.current, tuple(dict.fromkeys(claims))
             concepts = tuple(concepts)
-            facts, projection = apply_changes(
+            facts, projection = updates.apply_changes(
                 runtime.facts, runtime.projection, runtime.store, named, concepts
             )
             new = [fact for each in named for fact in facts.by_claim.get(each, ())]
@@ -403,7 +395,7 @@ class RuntimeHolder:
 
     def edges(self) -> list[Edge]:
         """List what the accepted view joins, as the rules of inheritance read it."""
-        return edges_of(self.current.facts)
+        return updates.edges_of(self.current.facts)
 
     def derived(self) -> dict[str, DerivedClaim]:
         """Return what the derived graph holds, as this moment's facts have it."""

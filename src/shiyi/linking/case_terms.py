@@ -222,10 +222,8 @@ def _mutual(
 
 _Chooser = Callable[[Vectors, Sequence[LayerEntry], Sequence[LayerEntry]], Pairs]
 _DIRECTIONS: Mapping[str, _Chooser] = {
-    "case_to_term": _from_cases,
-    "term_to_case": _from_terms,
-    "mutual": _both,
-}
+    "case_to_term": _from_cases, "term_to_case": _from_terms, "mutual": _both,
+}  # fmt: skip
 
 
 def _match_curated(

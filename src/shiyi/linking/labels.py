@@ -194,11 +194,9 @@ class LabelIndex:
 
 
 _NAMED_BY: Final = (
-    (SKOS.prefLabel, PREFERRED),
-    (SKOS.altLabel, ALTERNATIVE),
-    (SKOS.hiddenLabel, ALTERNATIVE),
+    (SKOS.prefLabel, PREFERRED), (SKOS.altLabel, ALTERNATIVE), (SKOS.hiddenLabel, ALTERNATIVE),
     (SHIYI.latinName, LATIN),
-)
+)  # fmt: skip
 _MAIN: Final = ("zh", "en")
 _LANGUAGES: Final = ("zh", "en", "la")
 _ROLE: Final = 4  # by which the number of a role is multiplied, beside that of a language

@@ -73,13 +73,8 @@ FILE: Final = "names.safetensors"
 _FORMAT: Final = "3"
 # what the forms are made by; where one of them changes, they are made again
 _MAKERS: Final = (
-    "candidates",
-    "completion",
-    "dictionary",
-    "disambiguation",
-    "labels",
-    "normalization",
-)
+    "candidates", "completion", "dictionary", "disambiguation", "labels", "normalization",
+)  # fmt: skip
 
 
 def write_names(index: LabelIndex, folder: Path) -> Path:

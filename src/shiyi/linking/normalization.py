@@ -12,32 +12,10 @@ _SLOW = "\ue000"  # private use: stands for a character that folds to none or to
 _UNKNOWN = "\ufffd"
 _REMEMBERED = 1 << 16  # characters, of the million that somebody may send
 _GREEK = [
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "epsilon",
-    "zeta",
-    "eta",
-    "theta",
-    "iota",
-    "kappa",
-    "lambda",
-    "mu",
-    "nu",
-    "xi",
-    "omicron",
-    "pi",
-    "rho",
-    "sigma",
-    "sigma",
-    "tau",
-    "upsilon",
-    "phi",
-    "chi",
-    "psi",
-    "omega",
-]
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
+    "mu", "nu", "xi", "omicron", "pi", "rho", "sigma", "sigma", "tau", "upsilon", "phi", "chi",
+    "psi", "omega",
+]  # fmt: skip
 _LOOKALIKES = "асеорхуіѕјһԁԛԝɡɢᴏᴀᴇɪɴʀᴛ"  # Cyrillic and small capitals that pass for Latin letters
 _SPECIAL = {
     **dict(zip(_LOOKALIKES, "aceopxyisjhdqwggoaeinrt", strict=True)),

@@ -24,22 +24,9 @@ from shiyi.model.rdf import (
 )
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI
-from shiyi.publishing import metadata, tables
+from shiyi.publishing import editions, metadata, tables
 from shiyi.publishing.catalogues import describe_tables
 from shiyi.publishing.dumps import write_lines
-from shiyi.publishing.editions import (
-    BEGUN,
-    CLAIMS,
-    MAPPINGS,
-    RECORD,
-    Comparison,
-    Edition,
-    claims_table,
-    compare,
-    list_editions,
-    mapping_rows,
-    version_key,
-)
 from shiyi.publishing.files import SUMS, ReleaseFiles
 from shiyi.publishing.metadata import evaluation_files, source_table
 from shiyi.publishing.nquads import default_graph_lines, lowered_lines, published_lines, split_line
@@ -140,7 +127,7 @@ class PublishedRelease:
 
     folder: Path
     canonical: str
-    changes: Comparison | None
+    changes: editions.Comparison | None
     conforms: bool
     unchanged: bool = False  # it stood there already, byte for byte
 
@@ -167,9 +154,11 @@ def publish(
     home.mkdir(parents=True, exist_ok=True)
     target = home / order.version
     earlier = [
-        each for each in list_editions(home) if version_key(each.name) < version_key(order.version)
+        each
+        for each in editions.list_editions(home)
+        if editions.version_key(each.name) < editions.version_key(order.version)
     ]
-    with tempfile.TemporaryDirectory(prefix=BEGUN, dir=home) as created:
+    with tempfile.TemporaryDirectory(prefix=editions.BEGUN, dir=home) as created:
         folder = Path(created) / order.version
         folder.mkdir()
         published = _fill(store, folder, order, earlier[0] if earlier else None, step)
@@ -200,11 +189,13 @@ def _fill(
         digest, canonical = _dumps(lines, files, step, order.issued)
         step("tables")
         _tables(store, files, order.version)
-        edition = Edition.of_lines(
-            default_graph_lines(lines), mapping_rows(store), order.release, order.version
+        edition = editions.Edition.of_lines(
+            default_graph_lines(lines), editions.mapping_rows(store), order.release, order.version
         )
         files.write(
-            CLAIMS, "every accepted claim, one row each", claims_table(edition.claims.values())
+            editions.CLAIMS,
+            "every accepted claim, one row each",
+            editions.claims_table(edition.claims.values()),
         )
         changes = _compare_previous(edition, previous, files, order, step)
         step("validating with SHACL")
@@ -236,7 +227,7 @@ def _fill(
         "conforms": conforms,
         "files": {name: asdict(each) for name, each in sorted(files.listed.items())},
     }
-    files.write(RECORD, "this list, for programs", _json(record))
+    files.write(editions.RECORD, "this list, for programs", _json(record))
     (folder / SUMS).write_text(files.sums(), encoding="utf-8")
     return PublishedRelease(folder, canonical, changes, conforms)
 
@@ -302,7 +293,7 @@ def _tables(store: QuadStore, files: ReleaseFiles, version: str) -> None:
         for each in written:
             files.note(f"{kind}/{each.name}", f"{kind}: {each.name.partition('.')[0]}")
     tables.write_tables(tables.sssom_tables(store), files.folder)
-    files.note(MAPPINGS, "mappings to other vocabularies, SSSOM")
+    files.note(editions.MAPPINGS, "mappings to other vocabularies, SSSOM")
     tables.write_tables([source_table(store)], files.folder)
     files.note("sources.csv", "sources with tier and licence")
     ontology = serialize((q.triple for q in vocabulary_quads(store)), "ttl", PREFIXES)
@@ -312,12 +303,16 @@ def _tables(store: QuadStore, files: ReleaseFiles, version: str) -> None:
 
 
 def _compare_previous(
-    edition: Edition, previous: Path | None, files: ReleaseFiles, order: ReleaseRequest, step: Step
-) -> Comparison | None:
+    edition: editions.Edition,
+    previous: Path | None,
+    files: ReleaseFiles,
+    order: ReleaseRequest,
+    step: Step,
+) -> editions.Comparison | None:
     if previous is None:
         return None
     step(f"comparing with {previous.name}")
-    changes = compare(Edition.of_folder(previous), edition)
+    changes = editions.compare(editions.Edition.of_folder(previous), edition)
     files.write(
         "changes.json",
         f"what changed since {previous.name}, claim by claim",
@@ -369,7 +364,7 @@ def _write_description(
     about: metadata.ReleaseCitation,
     counts: Counts,
     subsets: Mapping[str, int],
-    changes: Comparison | None,
+    changes: editions.Comparison | None,
     previous: Path | None,
 ) -> None:
     earlier = ""

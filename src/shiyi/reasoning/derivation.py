@@ -10,19 +10,9 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.model.rdf import Literal, NamedNode, Quad, Triple, decimal, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
+from shiyi.reasoning import rules
 from shiyi.reasoning.adjacency import Edge, Projection, load_edges
 from shiyi.reasoning.classification import Definitions, class_quads, stored_classifications
-from shiyi.reasoning.rules import (
-    DERIVED,
-    ENTAILED,
-    Axioms,
-    Derivation,
-    Premises,
-    derivation_quads,
-    entail,
-    entailed_quads,
-    infer,
-)
 from shiyi.settings import Settings
 from shiyi.sparql.base.writer import JOURNAL
 from shiyi.sparql.store.port import QuadStore
@@ -37,28 +27,28 @@ def derive_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
 
 def rule_quads(store: QuadStore) -> Iterator[Quad]:
     """Yield the safety claims that follow by rule."""
-    yield from derivation_quads(infer(Premises.read(store, Schema.load())))
+    yield from rules.derivation_quads(rules.infer(rules.Premises.read(store, Schema.load())))
 
 
 def entailment_quads(store: QuadStore) -> Iterator[Quad]:
     """Yield what OWL 2 RL lets follow from accepted claims and no rule for cautions derives."""
     derived = {
         (text(q.subject), q.predicate.value, text(q.object))
-        for q in store.match(None, None, None, DERIVED)
+        for q in store.match(None, None, None, rules.DERIVED)
         if isinstance(q.object, NamedNode)
     }
-    found = entail(load_edges(store), Axioms.load())
-    yield from entailed_quads(each for each in found if each.statement not in derived)
+    found = rules.entail(load_edges(store), rules.Axioms.load())
+    yield from rules.entailed_quads(each for each in found if each.statement not in derived)
 
 
 def rank_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
     """Yield each concept's importance."""
     rank = Projection.from_store(store, release="").importance(settings.pagerank)
     for iri, value in sorted(rank.all().items()):
-        yield Quad(NamedNode(iri), SHIYI.pageRank, decimal(value), DERIVED)
+        yield Quad(NamedNode(iri), SHIYI.pageRank, decimal(value), rules.DERIVED)
 
 
-Ways = Mapping[str, tuple[Derivation, ...]]  # by the claim that follows
+Ways = Mapping[str, tuple[rules.Derivation, ...]]  # by the claim that follows
 _WRITTEN = frozenset({
     RDF.reifies, RDF.type, SHIYI.status, SHIYI.polarity, SHIYI.confidence, SHIYI.derivedBy,
     PROV.wasDerivedFrom,
@@ -91,19 +81,19 @@ def infer_all(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schem
     for edge in edges:
         by[edge.predicate].append(edge)
     safety = [e for name, found in by.items() if inherits(schema, name) for e in found]
-    premises = Premises(
+    premises = rules.Premises(
         tuple(sorted(safety, key=lambda e: e.claim)),
         tuple(by[SHIYI.hasIngredient.value]),
         tuple(by[SHIYI.impliesSyndrome.value]),
         {node: frozenset(above) for node, above in broader.items()},
         schema,
     )
-    return ways_by_claim(infer(premises))
+    return ways_by_claim(rules.infer(premises))
 
 
-def ways_by_claim(derivations: Iterable[Derivation]) -> Ways:
+def ways_by_claim(derivations: Iterable[rules.Derivation]) -> Ways:
     """Group derivations by the claim that follows."""
-    found: dict[str, list[Derivation]] = defaultdict(list)
+    found: dict[str, list[rules.Derivation]] = defaultdict(list)
     for each in derivations:
         found[each.claim.value].append(each)
     return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found.items()}
@@ -112,14 +102,14 @@ def ways_by_claim(derivations: Iterable[Derivation]) -> Ways:
 def read_derived(store: QuadStore) -> Mapping[str, DerivedClaim]:
     """Read what the derived graph of a store holds."""
     premises: dict[str, set[str]] = defaultdict(set)
-    for quad in store.match(None, PROV.wasDerivedFrom, None, DERIVED):
+    for quad in store.match(None, PROV.wasDerivedFrom, None, rules.DERIVED):
         premises[text(quad.subject)].add(text(quad.object))
     sure = {
         text(q.subject): float(text(q.object))
-        for q in store.match(None, SHIYI.confidence, None, DERIVED)
+        for q in store.match(None, SHIYI.confidence, None, rules.DERIVED)
     }
     found = {}
-    for quad in store.match(None, RDF.reifies, None, DERIVED):
+    for quad in store.match(None, RDF.reifies, None, rules.DERIVED):
         claim, triple = text(quad.subject), quad.object
         if isinstance(triple, Triple) and claim in premises:
             found[claim] = DerivedClaim(
@@ -153,14 +143,14 @@ def compare(store: QuadStore, before: Mapping[str, DerivedClaim], ways: Ways) ->
     """
     after = derive_claims(ways)
     claims = sorted(c for c in before.keys() | after.keys() if before.get(c) != after.get(c))
-    new = {q for claim in claims for q in derivation_quads(ways.get(claim, ()))}
+    new = {q for claim in claims for q in rules.derivation_quads(ways.get(claim, ()))}
     old: set[Quad] = set()
     for claim in claims:
         node = NamedNode(claim)
-        old |= {q for q in store.match(node, None, None, DERIVED) if q.predicate in _WRITTEN}
+        old |= {q for q in store.match(node, None, None, rules.DERIVED) if q.predicate in _WRITTEN}
         if (was := before.get(claim)) is not None:
             ends = (NamedNode(was.subject), NamedNode(was.predicate), NamedNode(was.object))
-            old |= set(store.match(*ends, DERIVED))
+            old |= set(store.match(*ends, rules.DERIVED))
     new |= set(class_quads(store))
     old |= {q for q in stored_classifications(store) if q.predicate != RDFS.subClassOf}
     return DerivedChange(
@@ -181,7 +171,7 @@ def matters(schema: Schema, predicate: str) -> bool:
     return predicate in links or predicate in defining or inherits(schema, predicate)
 
 
-def _order(each: Derivation) -> tuple[object, ...]:
+def _order(each: rules.Derivation) -> tuple[object, ...]:
     return each.rule, each.premises, each.confidence, each.subject, each.object
 
 
@@ -202,12 +192,12 @@ def replace_derived(store: QuadStore, new: Iterable[Quad], sections: Collection[
         if name not in SECTIONS:
             raise FormatError("section", name, SECTIONS)
     made = tuple(new)
-    if any(quad.graph_name not in (DERIVED, ENTAILED) for quad in made):
+    if any(quad.graph_name not in (rules.DERIVED, rules.ENTAILED) for quad in made):
         raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
     going = {quad for quad, section in load_derivations(store) if section in sections}
     coming = set(made)
     going |= set(_notes(store))
-    coming.add(Quad(DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
+    coming.add(Quad(rules.DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
     store.change(add=list(coming - going), remove=list(going - coming))
     return len(made)
 
@@ -218,16 +208,18 @@ def derivation(store: QuadStore) -> str:
 
 
 def _notes(store: QuadStore) -> Iterator[Quad]:
-    return store.match(DERIVED, DCTERMS.identifier, None, JOURNAL)
+    return store.match(rules.DERIVED, DCTERMS.identifier, None, JOURNAL)
 
 
 def load_derivations(store: QuadStore) -> Iterator[tuple[Quad, str]]:
     """Yield the quads of graph:derived and graph:entailed, each with its section."""
     classes = set(stored_classifications(store))
-    for quad in store.match(None, None, None, ENTAILED):
+    for quad in store.match(None, None, None, rules.ENTAILED):
         yield quad, "classes" if quad in classes else "entailed"
-    predicted = {quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, DERIVED)}
-    for quad in store.match(None, None, None, DERIVED):
+    predicted = {
+        quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, rules.DERIVED)
+    }
+    for quad in store.match(None, None, None, rules.DERIVED):
         if quad.predicate == SHIYI.pageRank:
             yield quad, "pagerank"
         elif quad.predicate in PARTS:

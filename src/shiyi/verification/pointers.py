@@ -19,14 +19,9 @@ from shiyi.verification.corpora import (
 from shiyi.verification.rows import find_records
 
 __all__ = [
-    "COLUMNS",
-    "PointerReport",
-    "PointerRow",
-    "check",
-    "open_words",
-    "read_pointed_words",
+    "COLUMNS", "PointerReport", "PointerRow", "check", "open_words", "read_pointed_words",
     "write_pointers",
-]
+]  # fmt: skip
 
 AROUND: Final = 120  # characters shown on each side of the words that evidence names
 

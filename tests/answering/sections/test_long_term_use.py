@@ -41,7 +41,7 @@ def test_what_is_recorded_of_long_use_comes_first_with_claims(
     assert body[0].text in {warning.text for warning in answer.warnings}
 
 
-@pytest.mark.parametrize("question", ["五味子可以每天吃吗", "Can I drink green tea every day?"])
+@pytest.mark.parametrize("question", ["阳桃可以每天吃吗", "Can I drink green tea every day?"])
 def test_where_nothing_recorded_of_it_that_is_said_and_no_consent(
     runtime: Runtime, question: str
 ) -> None:

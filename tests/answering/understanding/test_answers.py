@@ -8,6 +8,8 @@ from typing import Final
 
 from shiyi.answering.pipeline import Runtime
 from shiyi.model.answer import Answer
+from shiyi.model.rdf import local_name
+from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask
 from tests.tables import from_table
 
@@ -28,6 +30,17 @@ def _severities(answer: Answer) -> set[str]:
 def _are_ordered(answer: Answer, parts: str) -> bool:
     places = [answer.text.find(part) for part in parts.split(" < ")]
     return -1 not in places and places == sorted(places)
+
+
+def _guidance(answer: Answer) -> set[str]:
+    """Return subject and topic of each piece of guidance that is cited."""
+    return {
+        f"{local_name(each.subject.iri)} {topic}"
+        for each in answer.citations
+        if each.predicate.iri == SHIYI.guidance.value
+        for name, topic in each.evidence[0].qualifiers
+        if name == "topic"
+    }
 
 
 def _interacts(answer: Answer, part: str) -> bool:
@@ -54,6 +67,7 @@ _HAVE: Final[dict[str, Callable[[Answer, str], bool]]] = {
     "first": lambda answer, part: _has(answer.sentences[0].text, part),
     "first is": lambda answer, text: answer.sentences[0].text == text,
     "gravest": lambda answer, kind: answer.warnings[0].severity == kind,
+    "guided": lambda answer, named: named in _guidance(answer),
     "interaction": _interacts,
     "language": lambda answer, language: answer.language == language,
     "leading warning": lambda answer, part: _has(answer.warnings[0].text, part),

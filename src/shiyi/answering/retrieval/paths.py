@@ -16,18 +16,8 @@ from shiyi.columnar.strings import Strings
 from shiyi.errors import FormatError
 from shiyi.model.path import Path, RelationPath, Step, diverse, score_paths
 from shiyi.model.rdf import NamedNode, local_name
+from shiyi.reasoning import path_search
 from shiyi.reasoning.adjacency import Ints, Projection, Walk
-from shiyi.reasoning.path_search import (
-    Bools,
-    Floats,
-    PathColumns,
-    Places,
-    best_rows,
-    importance_on_paths,
-    importance_vector,
-    leading_rows,
-    ways_along,
-)
 from shiyi.settings import PageRankSettings, PathSettings
 from shiyi.sparql.queries.paths import PathRows, find_paths, path_query
 from shiyi.sparql.store.port import QuadStore
@@ -228,7 +218,9 @@ class ProjectionFinder:
         wanted = np.array(fits, dtype=bool)
         found = [self._ways(path, seeds, sought.least, wanted) for path, seeds in errands]
         if sum(map(len, found)) <= _ALL:
-            chosen: Iterable[Sequence[int] | Places] = [range(len(ways)) for ways in found]
+            chosen: Iterable[Sequence[int] | path_search.Places] = [
+                range(len(ways)) for ways in found
+            ]
         else:
             chosen = self._choose_rows(found, sought)
         return [
@@ -237,23 +229,23 @@ class ProjectionFinder:
         ]
 
     def _ways(
-        self, path: RelationPath, seeds: tuple[str, ...], least: float, wanted: Bools
-    ) -> PathColumns:
+        self, path: RelationPath, seeds: tuple[str, ...], least: float, wanted: path_search.Bools
+    ) -> path_search.PathColumns:
         classes = self._classes
 
-        def admits(place: int, starts: Ints, ends: Ints) -> Bools:
+        def admits(place: int, starts: Ints, ends: Ints) -> path_search.Bools:
             there = classes.at(ends)
             if place == len(path) - 1:
                 return np.asarray(wanted[there])
             return np.asarray(self._leads(path[place], place == 0)[classes.at(starts), there])
 
-        return ways_along(self.projection, path, seeds, least, admits)
+        return path_search.ways_along(self.projection, path, seeds, least, admits)
 
     def _fits(self, name: str, wanted: Collection[NamedNode]) -> bool:
         above = self.facts.schema.above.get(name, frozenset())
         return any(local_name(each.value) in above for each in wanted)
 
-    def _leads(self, step: Step, first: bool) -> Bools:
+    def _leads(self, step: Step, first: bool) -> path_search.Bools:
         """Return between which classes advice may be looked for along a step."""
         known = self._leading_on.get((step, first))
         if known is None:
@@ -264,39 +256,43 @@ class ProjectionFinder:
         return known
 
     @cached_property
-    def _leading_on(self) -> dict[tuple[Step, bool], Bools]:
+    def _leading_on(self) -> dict[tuple[Step, bool], path_search.Bools]:
         return {}
 
     @cached_property
-    def _importance(self) -> Floats:
-        return importance_vector(self.projection, self.rank)
+    def _importance(self) -> path_search.Floats:
+        return path_search.importance_vector(self.projection, self.rank)
 
     @cached_property
     def _classes(self) -> NodeClasses:
         names = self.facts.schema.parents
         return NodeClasses.of(self.projection.nodes, self.facts.classes, names)
 
-    def _choose_rows(self, found: Sequence[PathColumns], sought: Goal) -> Iterator[Places]:
+    def _choose_rows(
+        self, found: Sequence[path_search.PathColumns], sought: Goal
+    ) -> Iterator[path_search.Places]:
         """Choose among the paths of all errands together."""
         first, middle, end, score, worth = (
             np.concatenate(column)
             for column in zip(*(self._columns(ways, sought) for ways in found), strict=True)
         )
         favoured = np.isin(end, self.projection.places(sought.favoured))
-        parts = [best_rows(middle, score, _THROUGH, _BEST)]
+        parts = [path_search.best_rows(middle, score, _THROUGH, _BEST)]
         for group in (favoured, ~favoured):
             rows = np.flatnonzero(group)
             rows = rows[np.argsort(-worth[rows], kind="stable")]
-            ends = end[leading_rows(end, rows, 1)[:_ENDS]]
+            ends = end[path_search.leading_rows(end, rows, 1)[:_ENDS]]
             rows = rows[np.isin(end[rows], ends)]
             between = first.astype(np.int64) * len(self.projection.nodes) + end
-            parts.append(leading_rows(between, rows, _WAYS))
+            parts.append(path_search.leading_rows(between, rows, _WAYS))
         chosen = np.unique(np.concatenate(parts))
         bounds = np.cumsum([0, *map(len, found)])
         for low, high in pairwise(bounds.tolist()):
             yield chosen[(chosen >= low) & (chosen < high)] - low
 
-    def _columns(self, ways: PathColumns, sought: Goal) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    def _columns(
+        self, ways: path_search.PathColumns, sought: Goal
+    ) -> tuple[Ints, Ints, Ints, path_search.Floats, path_search.Floats]:
         confidences = ways.confidences()
         ranks = tuple(self._importance[column] for column in ways.nodes[1:])
         score = whole_scores(sought.scorer, confidences, ranks)
@@ -402,7 +398,7 @@ class Retriever:
             ran.add(walk.engine)
         rank = self.rank
         if self.ranking.scope == "query_subgraph":
-            rank = importance_on_paths(found.values(), self.ranking)
+            rank = path_search.importance_on_paths(found.values(), self.ranking)
         ranked = score_paths(found.values(), rank, SCORERS[self.settings.scorer])
         shown = diverse(ranked, k)
         return Retrieval(

@@ -1,15 +1,17 @@
 """Everyday statements that answer a question, chosen by what it names and the topic it asks of."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, Fact
+from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.question import CHILDREN, Question
 from shiyi.answering.wording.draft import AnswerContext, ComposedAnswer, Contribution, Piece
 from shiyi.answering.wording.verbalization import capital, finish
 from shiyi.model.answer import SafetyWarning, Verdict
+from shiyi.model.iris import resource
 from shiyi.ontology.serialization import JUDGED, VERDICTS
 from shiyi.ontology.terms import SHIYI
 
@@ -25,7 +27,9 @@ _BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
 _LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
 _BESIDE: Final = frozenset({"eat", "avoid", "doctor"})  # topics that open a list, and replace none
 _PAIRED: Final = frozenset({"timing", "amount", "use", "reason"})  # a judgement of a pair tells too
-_GRAVE: Final = frozenset({"no", "ask", "limited"})
+_GRAVE: Final = frozenset({"no", "ask"})
+_OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobody matters
+_INFANT: Final = resource("population-infant").value
 _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is asked, the best first
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
 _JUDGED_AS, _BROADER, _KIN, _NARROWER = 2, 3, 20, 40
@@ -37,7 +41,10 @@ _CONCLUDED: Final = {
 _KINDS: Final = (  # of verdicts of an answer, the gravest first
     "emergency", "do_not_combine", "ask_first", "may_be_considered", "record", "not_on_record",
 )  # fmt: skip
-_SEVERITY: Final = {"no": "contraindicated", "ask": "caution"}
+_SEVERITY: Final = {
+    "no": "contraindicated", "ask": "caution", "do_not_combine": "contraindicated",
+    "ask_first": "caution",
+}  # fmt: skip
 Reach = dict[str, dict[int, int]]  # concept -> number of the thing that leads to it -> distance
 
 
@@ -46,7 +53,7 @@ class Guide:
     """A statement with its qualifiers, and how well it meets the question.
 
     ``origin`` numbers the thing of the question that its subject is or is near to, ``beside`` those
-    of what it is about.
+    of what it is about, and ``covers`` all that either is near to.
     """
 
     fact: Fact
@@ -56,6 +63,7 @@ class Guide:
     origin: int
     beside: tuple[int, ...]
     distance: int
+    covers: frozenset[int]
     rank: int = _OTHER
 
     @property
@@ -76,7 +84,9 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     rests on no opened work is left out.
     """
     parsed = context.parsed
-    if parsed.urgent or parsed.is_feverish_child():
+    contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
+    listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
+    if parsed.urgent or parsed.is_feverish_child() or listed:
         return ()
     named = _named(parsed)
     reach = _reach(context, named)
@@ -117,6 +127,8 @@ def _reach(context: AnswerContext, named: Sequence[tuple[str, ...]]) -> Reach:
             for iri, distance in _near(context, sense):
                 known = reach[iri].get(origin)
                 far = distance + bool(place)
+                if senses[0] == _INFANT != iri:
+                    far = _NARROWER  # what older children may have says nothing of an infant
                 reach[iri][origin] = far if known is None else min(known, far)
     return reach
 
@@ -150,7 +162,8 @@ def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Gu
                 if len(beside) == len(about):
                     distance = far + sum(d for d, _ in beside)
                     others = tuple(o for _, o in beside)
-                    yield Guide(fact, topic, about, verdict, origin, others, distance)
+                    covers = frozenset(o for each in (iri, *about) for o in reach[each])
+                    yield Guide(fact, topic, about, verdict, origin, others, distance, covers)
 
 
 def _topics(parsed: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -159,7 +172,10 @@ def _topics(parsed: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
     asks = dict.fromkeys((*parsed.asks, *(a.type for a in parsed.frame.asks if a.p >= _LIKELY)))
     kinds = [topic for ask in asks for topic in _BY_ASK.get(ask, ())]
     loose = [topic for topic in cues if topic in _LOOSE]
-    clear = tuple(topic for topic in cues if topic not in _LOOSE)
+    contents = "content" in cues  # "how much sugar" asks for no amount to be taken
+    clear = tuple(t for t in cues if t not in _LOOSE and not (contents and t == "amount"))
+    if "storage" in clear and parsed.wants("may"):
+        clear = tuple(dict.fromkeys((*clear, "toxicity")))  # whether it can still be eaten
     return clear, tuple(dict.fromkeys((*kinds, *loose)))
 
 
@@ -178,9 +194,12 @@ def _rank(
     judges = guide.is_of_pair and guide.topic != "effect"
     if guide.topic == "toxicity" and len(parsed.groups) > 1 and not guide.about:
         return None  # it is asked what they do together
+    if guide.topic == "nature" and parsed.frame.wanted.relations:
+        return None  # sources record it
     if guide.topic in clear or (judges and not _PAIRED.isdisjoint(clear)):
         return _ASKED
     if guide.about:
+        judges = judges and not parsed.wants(*_OF_THINGS)
         return _BY_KIND if guide.topic in kinds else _JUDGED if judges else None
     sure = parsed.frame.confidence >= _SURE and not clear
     return _BY_KIND if sure and guide.topic in kinds and guide.topic not in _OF_PAIRS else None
@@ -205,7 +224,7 @@ def _chosen(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tupl
     best = found[0]
     barred = [g for g in found if g.is_of_pair and g.verdict in ("no", "ask")][:1]
     chosen = [*(g for g in barred if best.topic != "effect" or g.bars), best]
-    rest = found[1:] if best.origin >= things else [g for g in found if g.origin < things]
+    rest = [g for g in found[1:] if g.about or g.origin < things or best.origin >= things]
     chosen += [g for g in rest if g.rank == best.rank and _adds(g, best, clear)]
     seen: dict[object, Guide] = {}
     for guide in chosen:  # one of each pair and topic
@@ -224,9 +243,22 @@ def _adds(guide: Guide, best: Guide, clear: tuple[str, ...]) -> bool:
     return guide.topic != best.topic if len(clear) > 1 else guide.origin != best.origin
 
 
-def replaces(chosen: Iterable[Guide]) -> bool:
-    """Return whether statements are the answer, so that no form of the ask is written."""
-    return any(guide.topic not in _BESIDE for guide in chosen)
+def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
+    """Return whether statements are the whole answer, so that no form of the ask is written.
+
+    They are not where they leave out a thing that is asked about, or a group of foods of which the
+    members are to be named, and where signs of cold or heat decide.
+    """
+    parsed = context.parsed
+    open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
+    whole = covers_things(context, chosen) and not open_
+    return whole and any(guide.topic not in _BESIDE for guide in chosen)
+
+
+def covers_things(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
+    """Return whether statements are of every food and the like that is asked about."""
+    covered = frozenset[int]().union(*(guide.covers for guide in chosen))
+    return bool(chosen) and covered.issuperset(range(len(context.parsed.groups)))
 
 
 def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribution:
@@ -238,29 +270,37 @@ def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribut
         text = capital(text, verbalizer.language)
         pieces.append((verbalizer.space * bool(pieces) + text, (guide.fact,)))
         if guide.is_of_pair and guide.topic != "effect" and guide.verdict in _SEVERITY:
-            severity = _SEVERITY[guide.verdict]
+            alone = guide.topic == "suitability"
+            severity = _SEVERITY[guide.verdict] if alone else "interaction"
             part.warnings.append(SafetyWarning(severity, text, (guide.fact.claim,)))
             part.note(guide.fact)
             part.shown.add(text)
     part.opening.item(*pieces)
-    judged = [g for g in chosen if g.topic in ("suitability", "combination") and g.verdict]
-    part.concluded = min((g.verdict for g in judged), key=VERDICTS.index, default="")
+    part.concluded = min(map(_conclusion, chosen), key=_KINDS.index, default="")
     return part
 
 
-def graver(verdict: Verdict, part: Contribution, composed: ComposedAnswer) -> Verdict:
+def _conclusion(guide: Guide) -> str:
+    """Return what a statement comes down to, as a verdict of an answer."""
+    if guide.topic not in JUDGED:
+        return "record"
+    kind = _CONCLUDED[guide.verdict]
+    return kind if guide.topic != "effect" or kind == "may_be_considered" else "record"
+
+
+def judge(context: AnswerContext, part: Contribution, composed: ComposedAnswer) -> Verdict:
     """Return the graver one of the verdict of the safety check and that of the guidance."""
+    guided = {c for c, fact in part.facts.items() if fact.predicate == SHIYI.guidance}
+    checked = [w for w in part.warnings if not guided.intersection(w.claims)]
+    alone = replace(part, warnings=checked)
+    verdict = conclude(context.parsed, alone, composed, context.evidences)
     if not part.concluded:
         return verdict
-    kind = _CONCLUDED[part.concluded]
-    beside = [w for w in part.warnings if any(_is_recorded(part, c) for c in w.claims)]
-    if (beside or verdict.kind == "emergency") and _KINDS.index(verdict.kind) <= _KINDS.index(kind):
+    beside = checked or verdict.kind == "emergency" or part.recommendations
+    if beside and _KINDS.index(verdict.kind) <= _KINDS.index(part.concluded):
         return verdict
     facts = (f for line in part.opening.lines for f in line.facts)
     guiding = {f.claim for f in facts if f.predicate == SHIYI.guidance}
     said = (s.text for s in composed.sentences if guiding.intersection(s.claims))
-    return Verdict(kind, next(said, verdict.text), _SEVERITY.get(part.concluded, ""))
-
-
-def _is_recorded(part: Contribution, claim: str) -> bool:
-    return claim in part.facts and part.facts[claim].predicate != SHIYI.guidance
+    severity = _SEVERITY.get(part.concluded, "")
+    return Verdict(part.concluded, next(said, verdict.text), severity)

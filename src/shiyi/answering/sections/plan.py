@@ -10,7 +10,13 @@ from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.comparison import compare
 from shiyi.answering.sections.compatibility import write_compatibility, write_long_term_use
-from shiyi.answering.sections.guidance import Guide, choose_guidance, replaces, write_guidance
+from shiyi.answering.sections.guidance import (
+    Guide,
+    choose_guidance,
+    covers_things,
+    replaces,
+    write_guidance,
+)
 from shiyi.answering.sections.lists import (
     find_groups,
     report,
@@ -48,7 +54,7 @@ from shiyi.answering.sections.terms import (
 from shiyi.answering.sections.verdicts import write_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, sanitize_words
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Section
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -76,7 +82,7 @@ def write(
     part, parsed = Contribution(), context.parsed
     opened = runtime.settings.answer.evidence == "opened"
     chosen = choose_guidance(context, opened=opened) if method in BY_PATHS else ()
-    answered = replaces(chosen)
+    answered = replaces(context, chosen)
     write_opening(context, part, runtime.settings.answer.country, answered=answered)
     if answered:
         _write_guidance(context, chosen, part)
@@ -84,7 +90,11 @@ def write(
         return part
     if chosen and not parsed.is_only_beyond_food():
         part.take(write_guidance(context, chosen))
+    place = len(part.opening.lines)
     _write_forms(context, part, retrieved, runtime, method)
+    if covers_things(context, chosen):  # which says more than that nothing is recorded
+        rest = part.opening.lines[place:]
+        part.opening.lines[place:] = [each for each in rest if each.facts]
     return part
 
 
@@ -121,28 +131,48 @@ def _write_forms(
         part.opening.add(write_none(verbalizer.language) if method == "neighbourhood" else plain_)
 
 
+def _predicates(line: Line) -> frozenset[NamedNode]:
+    return frozenset(fact.predicate for fact in line.facts)
+
+
 def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Contribution) -> None:
     """Write the guidance that answers, and what the safety check finds; what is grave first."""
     told = write_guidance(context, chosen)
     met = context.parsed.groups and context.parsed.meets_anything()
     checked = _write_warned_verdict(context) if met else Contribution()
     asking = {context.verbalizer.verbalize(key) for key in _ASKING}
-    warned = {claim for each in checked.warnings for claim in each.claims}
+    verdicts = {guide.verdict for guide in chosen} - {""}
+    mild = bool(verdicts) and verdicts <= {"yes", "unknown"}
+    grounds = [each.claims for each in checked.warnings]
+    warned = {claim for each in grounds for claim in each}
+    if mild or not all(grounds):  # what is stated without a claim, as an allergy, stays
+        warned = set()
     lines = [
         line
         for line in checked.opening.lines
-        if line.text in asking or any(f.claim in warned for f in line.facts)
+        if line.text in asking or not warned or any(f.claim in warned for f in line.facts)
     ]
-    checked = Contribution(Section("", lines), [], checked.warnings, checked.shown, checked.facts)
+    missing = checked.missing
+    sections = [  # why a state is met that nobody named
+        Section(each.heading, [e for e in each.lines if SHIYI.judgedAs in _predicates(e)])
+        for each in checked.sections
+    ]
+    opening, found = Section("", lines), checked.warnings
+    checked = Contribution(opening, sections, found, checked.shown, checked.facts)
+    unheld = context.parsed.of_kind(context.facts, SHIYI.ChemicalEntity)
+    checked.missing = missing if unheld else []
+    if context.parsed.frame.has_cue("long-term"):
+        noted = Contribution()
+        write_long_term_use(context, noted)
+        noted.opening.lines = [line for line in noted.opening.lines if line.facts]
+        part.take(noted)
     rated = {context.evidences.rating(c) for w in checked.warnings for c in w.claims}
     grave = "major" in rated or any(w.severity == "contraindicated" for w in checked.warnings)
-    first = grave or (checked.warnings and told.concluded in ("yes", "unknown"))
-    for each in (checked, told) if first else (told, checked):
+    for each in (checked, told) if grave or mild else (told, checked):
         part.take(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
-    if any(guide.topic == "effect" for guide in chosen):
-        write_ratings(context, part)
+    write_ratings(context, part)
 
 
 def _write_texts(

@@ -26,17 +26,8 @@ from shiyi.evaluation.metrics import hits_at, recall_at, set_scores
 from shiyi.evaluation.questions.generation import generate_questions, surest_questions
 from shiyi.evaluation.questions.safety import FROM_CLAIMS
 from shiyi.evaluation.report import Report, Run
+from shiyi.evaluation.scorers import retrieval
 from shiyi.evaluation.scorers.model import ModelReader
-from shiyi.evaluation.scorers.retrieval import (
-    NEAR,
-    READERS,
-    OpenReader,
-    StatementByChance,
-    StatementByRetrieval,
-    StatementByText,
-    StatementReader,
-    read_choice,
-)
 from shiyi.evaluation.scorers.scorer import RelationScorer, Scorer
 
 NO_STEM, NO_OPTIONS, NO_GOLD, UNKNOWN_GOLD, DUPLICATE = (
@@ -317,7 +308,7 @@ def _choice_scorer(bench: EvaluationContext, request: Request, method: str) -> S
 
 def _choice_figures(scorer: Scorer) -> Callable[[Choice], dict[str, float]]:
     def measure(item: Choice) -> dict[str, float]:
-        return choice_figures(item, read_choice(item, scorer))
+        return choice_figures(item, retrieval.read_choice(item, scorer))
 
     return measure
 
@@ -366,21 +357,21 @@ def _statement_reader(bench: EvaluationContext, method: str) -> Callable[[Choice
         return ModelReader(bench.reader_for(method), bench.model).read
     off = switches_of_method(bench.request.ablate, method)
     if method == "bm25" or ("keyword-only" in off and method == "fused"):
-        return StatementByText(bench.bm25).read
+        return retrieval.StatementByText(bench.bm25).read
     if "vector-only" in off and method == "fused":
-        return StatementByText(bench.meaning, NEAR).read
+        return retrieval.StatementByText(bench.meaning, retrieval.NEAR).read
     if method in {"fused", "paths", "random-paths"}:
         chance = method == "random-paths" or "random-paths" in off
         view = bench.joins_by_chance.thin() if chance else bench.view
-        return StatementReader(view, bench.linking).read
+        return retrieval.StatementReader(view, bench.linking).read
     if method == "neighbourhood":
-        return StatementReader(bench.view, bench.linking, inherit=False).read
+        return retrieval.StatementReader(bench.view, bench.linking, inherit=False).read
     if method == "tfidf":
-        return StatementByText(bench.tfidf).read
-    if method in READERS:
-        return StatementByRetrieval(bench.reader_for(method)).read
+        return retrieval.StatementByText(bench.tfidf).read
+    if method in retrieval.READERS:
+        return retrieval.StatementByRetrieval(bench.reader_for(method)).read
     if method == "none":
-        return StatementByChance(bench.scorer("none")).read
+        return retrieval.StatementByChance(bench.scorer("none")).read
     raise FormatError("method of truefalse", method, METHODS)
 
 
@@ -425,11 +416,13 @@ def _difference_figures(
         for iri, each in sorted(bench.view.concepts.items())
         if each.kind == "Syndrome" and each.zh
     }
-    reader = OpenReader(scorer, names)
+    reader = retrieval.OpenReader(scorer, names)
 
     def measure(item: Choice) -> dict[str, float]:
         if item.options:
-            return _case_figures(read_choice(item, scorer, answers), item.gold, item.stratum)
+            return _case_figures(
+                retrieval.read_choice(item, scorer, answers), item.gold, item.stratum
+            )
         gold = {
             iri for senses in bench.linking.concepts(item.wanted) for iri in senses if iri in names
         } | {iri for iri, name in names.items() if _bare(name) == _bare(item.wanted)}

@@ -38,10 +38,8 @@ def open_names(folder: Path) -> Iterator[UmlsName]:
     :class:`UsageError` where none of them is there.
     """
     readers = (
-        ("DSI_public.csv*", _idisk),
-        ("allXREFinDO.tsv*", _doid),
-        ("*umls*.sssom.tsv*", _sssom),
-    )
+        ("DSI_public.csv*", _idisk), ("allXREFinDO.tsv*", _doid), ("*umls*.sssom.tsv*", _sssom),
+    )  # fmt: skip
     found = [(path, read) for name, read in readers for path in sorted(folder.rglob(name))]
     if not found:
         raise UsageError(f"{folder} holds no DSI_public.csv, allXREFinDO.tsv or umls.sssom.tsv")

@@ -93,11 +93,10 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         return _saved(change, change.about[0])
 
     moves: dict[str, tuple[type[forms.Form], Callable[..., Change]]] = {
-        "merge": (forms.ConceptMerge, desk.merge),
-        "split": (forms.ConceptSplit, desk.split),
+        "merge": (forms.ConceptMerge, desk.merge), "split": (forms.ConceptSplit, desk.split),
         "deprecate": (forms.Deprecation, desk.deprecate),
         "alias": (forms.Aliases, desk.add_aliases),
-    }
+    }  # fmt: skip
 
     @routes.post("/move")
     @needs(Right.EDIT)

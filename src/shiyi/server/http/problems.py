@@ -7,56 +7,31 @@ from typing import Any
 from flask import Flask, Response, current_app, json, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from shiyi.errors import (
-    FormatError,
-    FormError,
-    IndexMismatchError,
-    KeyReuseError,
-    KnowledgeBaseError,
-    MissingExtraError,
-    OutsideError,
-    QueryError,
-    QueryLimitError,
-    QueryRefusedError,
-    RangeError,
-    RightsError,
-    ShiyiError,
-    StaleError,
-    TooLargeError,
-    UsageError,
-)
+from shiyi import errors
 from shiyi.server.i18n import choose_language, fault_text
 
 _PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
 
 # the first row that fits decides
-STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
-    (QueryLimitError, 422, "query-limit"),
-    (QueryRefusedError, 422, "query-refused"),
-    (QueryError, 400, "query"),
-    (TooLargeError, 413, "too-large"),
-    (FormatError, 400, "unknown-name"),
-    (FormError, 422, "form"),
-    (UsageError, 400, "usage"),
-    (RangeError, 400, "range"),
-    (RightsError, 403, "rights"),
-    (StaleError, 409, "stale"),
-    (KeyReuseError, 422, "key-reused"),
-    (KnowledgeBaseError, 503, "knowledge-base"),
-    (IndexMismatchError, 503, "index"),
-    (MissingExtraError, 501, "missing-extra"),
-    (OutsideError, 502, "outside"),
-    (ShiyiError, 500, "internal"),
-)
+STATUSES: tuple[tuple[type[errors.ShiyiError], int, str], ...] = (
+    (errors.QueryLimitError, 422, "query-limit"), (errors.QueryRefusedError, 422, "query-refused"),
+    (errors.QueryError, 400, "query"), (errors.TooLargeError, 413, "too-large"),
+    (errors.FormatError, 400, "unknown-name"), (errors.FormError, 422, "form"),
+    (errors.UsageError, 400, "usage"), (errors.RangeError, 400, "range"),
+    (errors.RightsError, 403, "rights"), (errors.StaleError, 409, "stale"),
+    (errors.KeyReuseError, 422, "key-reused"), (errors.KnowledgeBaseError, 503, "knowledge-base"),
+    (errors.IndexMismatchError, 503, "index"), (errors.MissingExtraError, 501, "missing-extra"),
+    (errors.OutsideError, 502, "outside"), (errors.ShiyiError, 500, "internal"),
+)  # fmt: skip
 _PASSED_ON = frozenset({"Allow", "WWW-Authenticate", "Retry-After"})
 _LIMITS = {"time": 504, "memory": 507, "busy": 503, "share": 429}
 _LATER = {429, 503}
 _PAGES = 32  # of 429 and 503, cached
 
 
-def status_of(fault: ShiyiError) -> tuple[int, str]:
+def status_of(fault: errors.ShiyiError) -> tuple[int, str]:
     """Return the HTTP status and the short name of the kind of fault."""
-    if isinstance(fault, QueryLimitError):
+    if isinstance(fault, errors.QueryLimitError):
         return _LIMITS.get(fault.limit, 422), f"query-limit-{fault.limit}"
     return next((code, kind) for error, code, kind in STATUSES if isinstance(fault, error))
 
@@ -73,22 +48,22 @@ def problem(status: int, kind: str, detail: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def problem_of(fault: ShiyiError) -> dict[str, Any]:
+def problem_of(fault: errors.ShiyiError) -> dict[str, Any]:
     """Return the RFC 9457 object of an error of Shiyi, with its attributes."""
     status, kind = status_of(fault)
     more: dict[str, Any] = {}
-    if isinstance(fault, FormatError):
+    if isinstance(fault, errors.FormatError):
         more["known"] = list(fault.known)
-    if isinstance(fault, FormError):
+    if isinstance(fault, errors.FormError):
         more["faults"] = fault_values(fault)
-    if isinstance(fault, TooLargeError):
+    if isinstance(fault, errors.TooLargeError):
         more |= {"size": fault.size, "limit": fault.limit, "unit": fault.unit}
-    if isinstance(fault, QueryError) and (place := _PLACE.search(str(fault))):
+    if isinstance(fault, errors.QueryError) and (place := _PLACE.search(str(fault))):
         more |= {"line": int(place[1]), "column": int(place[2])}
     return problem(status, kind, "internal fault" if status == 500 else str(fault), **more)
 
 
-def fault_values(error: FormError) -> list[dict[str, str]]:
+def fault_values(error: errors.FormError) -> list[dict[str, str]]:
     """Return the faults of fields as JSON, in the reader's language."""
     language = choose_language()
     return [
@@ -100,8 +75,8 @@ def fault_values(error: FormError) -> list[dict[str, str]]:
 def register(app: Flask) -> None:
     """Answer every error with a problem; none shows a stack trace."""
 
-    @app.errorhandler(ShiyiError)
-    def shiyi_error(fault: ShiyiError) -> Response:
+    @app.errorhandler(errors.ShiyiError)
+    def shiyi_error(fault: errors.ShiyiError) -> Response:
         if status_of(fault)[0] >= 500:
             app.logger.error("%s: %s", type(fault).__name__, fault)
         return render_problem(problem_of(fault))

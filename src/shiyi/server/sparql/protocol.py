@@ -17,21 +17,9 @@ from shiyi.artefacts import artefact
 from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, UsageError
 from shiyi.metrics import SPARQL
 from shiyi.model.rdf import NamedNode
+from shiyi.server.http import messages
 from shiyi.server.http.access import Authenticator, client_network, mark_private
 from shiyi.server.http.headers import has_prerequisite
-from shiyi.server.http.messages import (
-    FORM,
-    HTML,
-    RDF_TYPES,
-    RESULT_TYPES,
-    graph_profile,
-    prefer,
-    read_profile_parameter,
-    read_timeout,
-    send_spool,
-    utf8_body,
-    utf8_form,
-)
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
 from shiyi.server.site.query_log import log_query
@@ -120,8 +108,8 @@ def parse_update_request(site: Site) -> UpdateRequest | None:
     if request.mimetype == UPDATE:
         if request.args.getlist("query"):
             raise BadRequest("a request holds a query or an update, not both")
-        return _of(site, utf8_body(), request.args)
-    if request.mimetype == FORM and "update" in (form := utf8_form()):
+        return _of(site, messages.utf8_body(), request.args)
+    if request.mimetype == messages.FORM and "update" in (form := messages.utf8_form()):
         if form.getlist("query") or request.args.getlist("query"):
             raise BadRequest("a request holds a query or an update, not both")
         if len(form.getlist("update")) > 1:
@@ -137,7 +125,7 @@ def _of(site: Site, text: str, source: MultiDict[str, str]) -> UpdateRequest:
         text,
         tuple(source.getlist("using-graph-uri")),
         tuple(source.getlist("using-named-graph-uri")),
-        read_timeout(site, source.get("timeout")),
+        messages.read_timeout(site, source.get("timeout")),
     )
 
 
@@ -225,14 +213,16 @@ def _answer_query(site: Site, cache: PageCache, auth: Authenticator, profile: st
         return _without_query(site, cache)
     form = query_form(asked.query.text)
     offered = _offered_types(form, asked.format)
-    kind = offered[0] if asked.format else prefer([*offered, HTML])
+    kind = offered[0] if asked.format else messages.prefer([*offered, messages.HTML])
     SPARQL.labels(form or "unknown").inc()
-    if kind == HTML:
+    if kind == messages.HTML:
         return _page(site, cache, asked.query)
     asker, whole = auth.reader()
     # who writes triple terms reads them
     usual = "rdf12" if _SYNTAX_12.search(_NOISE.sub(" ", asked.query.text)) else "rdf11"
-    written = profile or graph_profile(kind, asked.source, usual) if form in _GRAPH_FORMS else ""
+    written = (
+        profile or messages.graph_profile(kind, asked.source, usual) if form in _GRAPH_FORMS else ""
+    )
     query = replace(
         asked.query,
         accept=ResultFormat.of_type(kind),
@@ -244,7 +234,7 @@ def _answer_query(site: Site, cache: PageCache, auth: Authenticator, profile: st
     with log_query(site.log, query.text, form) as record:
         body = site.free.stream(query).body
         record(body.size)
-    response = send_spool(body, kind, written)
+    response = messages.send_spool(body, kind, written)
     if whole:
         mark_private(response)
     if asked.format:
@@ -256,7 +246,7 @@ def _answer_query(site: Site, cache: PageCache, auth: Authenticator, profile: st
 def _offered_types(form: str, extension: str) -> list[str]:
     """List the media types for a form of query; only one where ``format=`` names its extension."""
     is_graph = form in _GRAPH_FORMS
-    types = _GRAPH_TYPES if is_graph else RESULT_TYPES
+    types = _GRAPH_TYPES if is_graph else messages.RESULT_TYPES
     if not extension:
         return list(types)
     if extension in types:  # a media type
@@ -273,14 +263,14 @@ def _read(site: Site, profile: str) -> QueryRequest | None:
 
     A ``profile`` of the address counts before that of the request.
     """
-    readers = {FORM: _posted_form, "application/sparql-query": _posted_query}
+    readers = {messages.FORM: _posted_form, "application/sparql-query": _posted_query}
     if request.method in {"GET", "HEAD"}:
         _only(request.args.getlist("query"))
         query, source = request.args.get("query"), request.args
     elif request.mimetype in readers:
         query, source = readers[request.mimetype]()
     else:
-        raise UnsupportedMediaType(f"send {FORM} or application/sparql-query")
+        raise UnsupportedMediaType(f"send {messages.FORM} or application/sparql-query")
     if query is None:
         return None
     limit = site.settings.query.max_query_bytes
@@ -288,11 +278,11 @@ def _read(site: Site, profile: str) -> QueryRequest | None:
         raise TooLargeError("query", size, limit, "bytes")
     if not query.strip():
         raise QueryError("the query is empty; begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
-    requested = read_profile_parameter(source)
+    requested = messages.read_profile_parameter(source)
     return QueryRequest(
         FreeQuery(
             query,
-            timeout=read_timeout(site, source.get("timeout")),
+            timeout=messages.read_timeout(site, source.get("timeout")),
             default_graphs=tuple(source.getlist("default-graph-uri")),
             named_graphs=tuple(source.getlist("named-graph-uri")),
             base=request.base_url,
@@ -305,7 +295,7 @@ def _read(site: Site, profile: str) -> QueryRequest | None:
 
 def _posted_form() -> tuple[str, MultiDict[str, str]]:
     """Return the query and the fields of a form; what it leaves out may stand in the address."""
-    form = utf8_form()
+    form = messages.utf8_form()
     _only(form.getlist("query"))
     if request.args.getlist("query"):
         raise BadRequest("a form carries the query in its body, not in the address")
@@ -319,7 +309,7 @@ def _posted_form() -> tuple[str, MultiDict[str, str]]:
 def _posted_query() -> tuple[str, MultiDict[str, str]]:
     if request.args.getlist("query"):
         raise BadRequest("the query is the body; the address must not hold another")
-    return utf8_body(), request.args
+    return messages.utf8_body(), request.args
 
 
 def _only(queries: list[str]) -> None:
@@ -328,10 +318,10 @@ def _only(queries: list[str]) -> None:
 
 
 def _without_query(site: Site, cache: PageCache) -> Response:
-    kind = prefer([HTML, *RDF_TYPES])
-    if request.accept_mimetypes and kind != HTML:
-        response = service_description(site, RDF_TYPES[kind], kind)
-    elif HTML in request.accept_mimetypes.values():
+    kind = messages.prefer([messages.HTML, *messages.RDF_TYPES])
+    if request.accept_mimetypes and kind != messages.HTML:
+        response = service_description(site, messages.RDF_TYPES[kind], kind)
+    elif messages.HTML in request.accept_mimetypes.values():
         return _page(site, cache, None)
     else:
         response = service_description(site, "ttl", "text/turtle")
@@ -386,14 +376,14 @@ def graph_store(site: Site, auth: Authenticator) -> Blueprint:
     @routes.route(PATH, methods=["GET"])
     @routes.route(f"{PATH}/<path:name>", methods=["GET"])
     def read(name: str = "") -> BaseResponse:
-        graph, kind = _target(name), prefer(list(_READ))
+        graph, kind = _target(name), messages.prefer(list(_READ))
         asker, whole = auth.reader()
         # what was put is given back, triple terms too, unless RDF 1.1 is asked for
-        profile = graph_profile(kind, request.args, "rdf12")
+        profile = messages.graph_profile(kind, request.args, "rdf12")
         body = site.free.dump(graph, kind, profile, whole, asker)
         if body is None:
             raise NotFound(f"there is no graph {graph}")
-        response = send_spool(body, kind, profile)
+        response = messages.send_spool(body, kind, profile)
         if whole:
             mark_private(response)
         return response
@@ -459,8 +449,10 @@ def _parts() -> list[Part]:
 
 
 def _form(kind: str, charset: str) -> str:
-    if kind not in RDF_TYPES:
-        raise UnsupportedMediaType(f"{kind or 'nothing'} is not among {', '.join(RDF_TYPES)}")
+    if kind not in messages.RDF_TYPES:
+        raise UnsupportedMediaType(
+            f"{kind or 'nothing'} is not among {', '.join(messages.RDF_TYPES)}"
+        )
     if charset.lower() not in {"utf-8", "utf8"}:
         raise UnsupportedMediaType(f"an upload is UTF-8, not {charset[:20]}")
-    return RDF_TYPES[kind]
+    return messages.RDF_TYPES[kind]

@@ -3,17 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from shiyi.ingest.extraction.books import clauses
 from shiyi.ingest.extraction.books import statement as kinds
-from shiyi.ingest.extraction.books.clauses import (
-    GAP,
-    Clause,
-    Item,
-    Parse,
-    begins_material,
-    caution,
-    clean,
-    read_first,
-)
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.sections import HARMS, USES
 from shiyi.ingest.extraction.books.vocabulary import (
@@ -34,26 +25,26 @@ _SHORT = 8  # characters of a name
 Piece = tuple[str, int, int]
 
 
-def restrictions(clause: Clause) -> Parse | None:
+def restrictions(clause: clauses.Clause) -> clauses.Parse | None:
     """Read for whom it is forbidden or to be used with care, and what it harms."""
     readers = (_amount, _ban, _read_excess, _read_takers, _harm_goes_on, _harm)
-    return read_first(readers, clause)
+    return clauses.read_first(readers, clause)
 
 
-def _amount(clause: Clause) -> Parse | None:
+def _amount(clause: clauses.Clause) -> clauses.Parse | None:
     match = pattern("amount").match(clause.words)
     if match is None:
         return None
     who = _people(clause)
     clause.state.harms()
-    return caution(clause, who or _whole(match["how"]))
+    return clauses.caution(clause, who or _whole(match["how"]))
 
 
 def _whole(how: str) -> str:
     return how if len(how) > 1 else how + phrase("eat")
 
 
-def _people(clause: Clause) -> str:
+def _people(clause: clauses.Clause) -> str:
     """Return the state of a person before a warning of too much, if that is what stands there."""
     name = pattern("lead").sub("", clause.before)
     if name.count("，") == 1:
@@ -66,10 +57,10 @@ def _people(clause: Clause) -> str:
         return ""
     if pattern("harm").match(name) and not pattern("of-person").search(name):
         return ""
-    return name if names_state(pattern("person").sub("", clean(name))) else ""
+    return name if names_state(pattern("person").sub("", clauses.clean(name))) else ""
 
 
-def _find_warned(clause: Clause, words: str) -> list[tuple[str, int]]:
+def _find_warned(clause: clauses.Clause, words: str) -> list[tuple[str, int]]:
     """Return who is warned: of this clause, or of the clauses before it in the sentence."""
     bare = pattern("lead").sub("", words)
     before = clause.text[clause.start : clause.first]
@@ -82,7 +73,7 @@ def _find_warned(clause: Clause, words: str) -> list[tuple[str, int]]:
     return _states_before(clause)
 
 
-def _states_before(clause: Clause) -> list[tuple[str, int]]:
+def _states_before(clause: clauses.Clause) -> list[tuple[str, int]]:
     """Return the states of the clauses before, as far as a ban may name them too."""
     found: list[tuple[str, int]] = []
     if clause.state.listing:
@@ -91,19 +82,19 @@ def _states_before(clause: Clause) -> list[tuple[str, int]]:
     for each in reversed(list(_STATE.finditer(clause.text, start, clause.first))):
         name = _person(each[0])
         harms = pattern("harm").match(each[0]) or not name
-        if harms or not (pattern("of-person").search(each[0]) or is_sign(clean(name))):
-            listed = parse_phrase(clean(each[0])) or pattern("use-verb").match(each[0])
+        if harms or not (pattern("of-person").search(each[0]) or is_sign(clauses.clean(name))):
+            listed = parse_phrase(clauses.clean(each[0])) or pattern("use-verb").match(each[0])
             return [] if clause.state.dotted and listed else found  # may end the list before
         found.append((each[0], each.start()))
     return found
 
 
-def _ban(clause: Clause) -> Parse | None:
+def _ban(clause: clauses.Clause) -> clauses.Parse | None:
     ban = pattern("ban").search(clause.words)
     if ban is None:
         return None
     if pattern("excepted").match(clause.following) or pattern("bans-another").search(clause.words):
-        return Parse(clause.last)
+        return clauses.Parse(clause.last)
     head = clause.words[: ban.start()]
     who = _find_warned(clause, head)
     clause.state.listing = ""
@@ -112,26 +103,26 @@ def _ban(clause: Clause) -> Parse | None:
     mild = pattern("mild").search(ban["how"] + ban["verb"])
     relation = kinds.CAUTION if mild else kinds.CONTRAINDICATED
     items = [
-        Item(relation, clean(name), at, clause.last)
+        clauses.Item(relation, clauses.clean(name), at, clause.last)
         for words, at in who
         if (name := _person(words))
     ]
     if items:
         clause.state.harmful = True
-        return Parse(clause.last, items)
-    return Parse(clause.last) if not head or pattern("no-person").search(head) else None
+        return clauses.Parse(clause.last, items)
+    return clauses.Parse(clause.last) if not head or pattern("no-person").search(head) else None
 
 
 def _person(words: str) -> str:
     """Return the state that words name, and nothing where they name none."""
     bare = pattern("person").sub("", pattern("lead").sub("", words))
-    acts = parse_phrase(clean(words)) is Phrase.ACTION or pattern("use-verb").match(words)
+    acts = parse_phrase(clauses.clean(words)) is Phrase.ACTION or pattern("use-verb").match(words)
     if acts and not pattern("of-person").search(words):
         return ""
-    return bare if names_state(clean(bare)) else ""
+    return bare if names_state(clauses.clean(bare)) else ""
 
 
-def _read_excess(clause: Clause) -> Parse | None:
+def _read_excess(clause: clauses.Clause) -> clauses.Parse | None:
     """Read the harm of eating much, long, raw or hot."""
     state, match = clause.state, pattern("eating").search(clause.words)
     if match is None:
@@ -140,15 +131,15 @@ def _read_excess(clause: Clause) -> Parse | None:
     rest = clause.text[clause.first + match.end() : clause.end]
     if joint := pattern("taken-words").match(rest):
         rest = rest[joint.end() :]
-    goes_on = rest[:1] not in {"", *GAP} and not pattern("harm").match(rest)
+    goes_on = rest[:1] not in {"", *clauses.GAP} and not pattern("harm").match(rest)
     if goes_on and pattern("used-much").match(how):
         return None  # much is used of something else
     if not rest and match[0] == clause.words and not clause.state.dotted:
         return None
     if not rest and clause.state.dotted:
-        rest = clause.text[clause.end : clause.end + 24].lstrip("。" + GAP)
-    if begins_material(rest):
-        return Parse(clause.last)  # a part of it, or what it is eaten with
+        rest = clause.text[clause.end : clause.end + 24].lstrip("。" + clauses.GAP)
+    if clauses.begins_material(rest):
+        return clauses.Parse(clause.last)  # a part of it, or what it is eaten with
     if state.block.mode != HARMS and _benefits(rest):
         return None
     if not (pattern("harm").match(rest) or state.block.mode == HARMS) and (
@@ -157,29 +148,29 @@ def _read_excess(clause: Clause) -> Parse | None:
         return None
     who = _people(clause)
     clause.state.harms()
-    return caution(clause, who or pattern("taken-words").sub("", _whole(how)))
+    return clauses.caution(clause, who or pattern("taken-words").sub("", _whole(how)))
 
 
 def _benefits(words: str) -> bool:
     """Return whether the first clause of words says what does good."""
     first = next(iter(_PIECE.findall(words)), "")
     bare = pattern("lead-eaten").sub("", pattern("lead-act").sub("", first))
-    return parse_phrase(clean(bare)) is Phrase.ACTION
+    return parse_phrase(clauses.clean(bare)) is Phrase.ACTION
 
 
-def _read_takers(clause: Clause) -> Parse | None:
+def _read_takers(clause: clauses.Clause) -> clauses.Parse | None:
     match = pattern("taken").match(clause.words)
-    after = (match["rest"] + clause.after).lstrip(GAP) if match else ""
+    after = (match["rest"] + clause.after).lstrip(clauses.GAP) if match else ""
     if match is None or not (pattern("harm").match(after) or clause.state.block.mode == HARMS):
         return None
     clause.state.harms()
     name = pattern("person").sub("", pattern("lead").sub("", match["who"]))
-    if names_state(clean(name)):
-        return caution(clause, name)
-    return Parse(clause.last)
+    if names_state(clauses.clean(name)):
+        return clauses.caution(clause, name)
+    return clauses.Parse(clause.last)
 
 
-def _harm_goes_on(clause: Clause) -> Parse | None:
+def _harm_goes_on(clause: clauses.Clause) -> clauses.Parse | None:
     """Pass over what is still harm; a clause that begins with a cue ends it."""
     state = clause.state
     if not state.harmful:
@@ -188,36 +179,36 @@ def _harm_goes_on(clause: Clause) -> Parse | None:
     if (begins or _is_remedy(clause.words)) and not pattern("harm").match(clause.words):
         state.harmful = False
         return None
-    return Parse(clause.last)
+    return clauses.Parse(clause.last)
 
 
 def _is_remedy(words: str) -> bool:
     """Return whether words say how it is prepared for which complaint."""
     match = pattern("preparation").match(words)
     what = pattern("use-verb").sub("", match["what"]) if match else ""
-    return parse_phrase(clean(what), treated=True) is Phrase.COMPLAINT
+    return parse_phrase(clauses.clean(what), treated=True) is Phrase.COMPLAINT
 
 
-def _harm(clause: Clause) -> Parse | None:
+def _harm(clause: clauses.Clause) -> clauses.Parse | None:
     """Read harm without condition; a clause of whom the next one warns is passed over."""
     words, listing = clause.words, clause.state.listing
     if pattern("amount").match(clause.following) or (
-        pattern("ban").match(clause.following) and names_state(clean(words))
+        pattern("ban").match(clause.following) and names_state(clauses.clean(words))
     ):
-        return Parse(clause.last)
+        return clauses.Parse(clause.last)
     if pattern("harm-inside").search(words) and not listing:
-        return Parse(clause.last)
+        return clauses.Parse(clause.last)
     if not pattern("harm").match(words) or (listing and not pattern("harm-in-list").match(words)):
         return None
     if not pattern("strong-harm").match(words):
-        known = parse_phrase(clean(words)) and not pattern("harm-in-list").match(words)
-        return None if known else Parse(clause.last)
+        known = parse_phrase(clauses.clean(words)) and not pattern("harm-in-list").match(words)
+        return None if known else clauses.Parse(clause.last)
     clause.state.harmful = True
     end = clause.end + (_NEAR if clause.state.dotted else 0)
     around = clause.text[max(0, clause.start - _NEAR) : end]
     if clause.state.block.mode == USES or pattern("harm-if").search(around):
-        return Parse(clause.last)  # harm of how, when or with what it is eaten
-    return caution(clause)
+        return clauses.Parse(clause.last)  # harm of how, when or with what it is eaten
+    return clauses.caution(clause)
 
 
 _NEAR = 16  # characters
@@ -232,14 +223,14 @@ def _names(words: str) -> Iterator[Piece]:
             yield piece.strip(), where, at
 
 
-def incompatibilities(clause: Clause) -> Parse | None:
+def incompatibilities(clause: clauses.Clause) -> clauses.Parse | None:
     """Read what is not to be taken together with the subject."""
-    return read_first((_eaten_with, _harmful_with, _averse, _read_taking), clause)
+    return clauses.read_first((_eaten_with, _harmful_with, _averse, _read_taking), clause)
 
 
 def _are_materials(names: list[Piece]) -> bool:
     """Return whether names after a verb are of things, at least one of them known."""
-    words = [clean(name) for name, _, _ in names]
+    words = [clauses.clean(name) for name, _, _ in names]
     return any(_is_material(each) for each in words) and not any(
         parse_phrase(each) and not _is_material(each) for each in words
     )
@@ -252,23 +243,25 @@ def _is_material(words: str) -> bool:
     return names_material(words) or words[1:] in materials() or words[2:] in materials()
 
 
-def _pairs(clause: Clause, match: re.Match[str], names: list[Piece], until: int) -> Parse | None:
+def _pairs(
+    clause: clauses.Clause, match: re.Match[str], names: list[Piece], until: int
+) -> clauses.Parse | None:
     if not _are_materials(names):
         return None
     items = [
-        Item(
+        clauses.Item(
             kinds.INCOMPATIBLE,
-            clean(name),
+            clauses.clean(name),
             clause.first,
             max(until, clause.first + match.start("list") + end),
         )
         for name, _, end in names
-        if 0 < len(clean(name)) <= _SHORT
+        if 0 < len(clauses.clean(name)) <= _SHORT
     ]
-    return Parse(max(clause.last, until), items)
+    return clauses.Parse(max(clause.last, until), items)
 
 
-def _eaten_with(clause: Clause) -> Parse | None:
+def _eaten_with(clause: clauses.Clause) -> clauses.Parse | None:
     match = pattern("not-with").match(clause.here) or pattern("opposed").match(clause.here)
     if match is None:
         return None
@@ -276,51 +269,52 @@ def _eaten_with(clause: Clause) -> Parse | None:
     return _pairs(clause, match, list(_names(match["list"])), clause.first + match.end())
 
 
-def _harmful_with(clause: Clause) -> Parse | None:
+def _harmful_with(clause: clauses.Clause) -> clauses.Parse | None:
     match = pattern("with-harm").match(clause.here)
     if match is None:
         return None
-    first, final = match["rest"].lstrip(GAP), match["rest"].split("，")[-1]
+    first, final = match["rest"].lstrip(clauses.GAP), match["rest"].split("，")[-1]
     if not (pattern("harm").match(first) or pattern("harm").match(final)):
         return None
     clause.state.harms()
     return _pairs(clause, match, list(_names(match["list"])), clause.end)
 
 
-def _averse(clause: Clause) -> Parse | None:
+def _averse(clause: clauses.Clause) -> clauses.Parse | None:
     match = pattern("against").match(clause.here)
     named = list(_against(match["list"])) if match else []
     if match is None or not _are_materials([(name, at, end) for name, at, end, _ in named]):
         return None
     first = clause.first + match.start("list")
     items = [
-        Item(
+        clauses.Item(
             kinds.INCOMPATIBLE,
-            clean(name),
+            clauses.clean(name),
             first + verb if verb >= 0 else clause.first,
             first + end,
         )
         for name, _, end, verb in named
-        if 0 < len(clean(name)) <= _SHORT and not clause.is_damaged(first + end, first + end)
+        if 0 < len(clauses.clean(name)) <= _SHORT
+        and not clause.is_damaged(first + end, first + end)
     ]
-    return Parse(max(clause.last, first + named[-1][2]), items)
+    return clauses.Parse(max(clause.last, first + named[-1][2]), items)
 
 
-def _read_taking(clause: Clause) -> Parse | None:
+def _read_taking(clause: clauses.Clause) -> clauses.Parse | None:
     """Read that those who take a thing are to avoid the subject."""
     match = pattern("taking").match(clause.here)
     if match is None:
         return None
     until = clause.first + match.end()
     person = pattern("ban-words").sub("", match[0])
-    items = [Item(kinds.CONTRAINDICATED, clean(person), clause.first, until)]
+    items = [clauses.Item(kinds.CONTRAINDICATED, clauses.clean(person), clause.first, until)]
     if not pattern("and-so-on").search(match["list"]):
         bare = pattern("generic-taken").sub("", match["list"])
         items += [
-            Item(kinds.INCOMPATIBLE, clean(name), clause.first, until)
+            clauses.Item(kinds.INCOMPATIBLE, clauses.clean(name), clause.first, until)
             for name, _, _ in _names(bare)
         ]
-    return Parse(max(clause.last, until), items)
+    return clauses.Parse(max(clause.last, until), items)
 
 
 def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
