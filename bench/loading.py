@@ -40,7 +40,7 @@ def load_lines(written: Path, folder: Path) -> float:
             chunk = list(islice(lines, CHUNK))
             if not chunk:
                 break
-            base.writer.load((), key=f"part {number}", who="bench", why="loading", lines=chunk)
+            base.writer.load((), key=f"part {number}", agent="bench", reason="loading", lines=chunk)
         base.writer.settle()
         if isinstance(base.store, OxigraphStore):
             base.store.flush()

@@ -65,7 +65,7 @@ def _change(kb: Path, first: int) -> None:
     with KnowledgeBase.open(kb, write=True) as opened:
         for _ in range(_CHANGES):
             at = opened.sequence
-            opened.writer.write(batch(first + at), batch(at), key=f"k{at}", who="w", why="s")
+            opened.writer.write(batch(first + at), batch(at), key=f"k{at}", agent="w", reason="s")
 
 
 def _state(kb: Path) -> tuple[int, str]:

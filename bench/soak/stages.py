@@ -45,7 +45,7 @@ def write(folder: Path, turn: int, say: Say) -> None:
         while True:
             number = kb.sequence + 1
             kb.writer.write(
-                batch(number), batch(number - _WINDOW), key=f"k{number}", who="w", why="s"
+                batch(number), batch(number - _WINDOW), key=f"k{number}", agent="w", reason="s"
             )
             say(number)
             if number % 7 == 0:
@@ -61,7 +61,7 @@ def check_written(folder: Path, turn: int, items: list[int]) -> DamageCount:
         stored, wanted = batches(kb.store), expected(last)
         found.torn += stored != wanted or last_applied(kb.store) != last
         if message:
-            again = kb.writer.write([], key=f"k{message}", who="w", why="s")
+            again = kb.writer.write([], key=f"k{message}", agent="w", reason="s")
             found.doubled += again != message or kb.sequence != last
     return found
 
@@ -108,7 +108,7 @@ def snap(folder: Path, turn: int, say: Say) -> None:
         while True:
             number = kb.sequence + 1
             kb.writer.write(
-                batch(number), batch(number - _WINDOW), key=f"k{number}", who="w", why="s"
+                batch(number), batch(number - _WINDOW), key=f"k{number}", agent="w", reason="s"
             )
             made = kb.take_snapshot()
             store = OxigraphStore.read_only(made.path)
@@ -148,7 +148,7 @@ def indexed_kitchen(kb: Path) -> None:
     index_base(replace(Settings(), kb=kb))
     with KnowledgeBase.open(kb, write=True) as base:
         for number in range(1, 4):
-            base.writer.write(batch(number), key=f"k{number}", who="w", why="s")
+            base.writer.write(batch(number), key=f"k{number}", agent="w", reason="s")
 
 
 def _free(folder: Path) -> Iterator[int]:

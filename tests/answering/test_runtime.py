@@ -33,7 +33,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
             ),
             *(Quad(NamedNode(n), PROV.wasDerivedFrom, PASSAGE, DefaultGraph()) for n in read[1:]),
         ]
-        opened.writer.write(quads, key="passage", who="test", why="test")
+        opened.writer.write(quads, key="passage", agent="test", reason="test")
         write_indexes(opened, Settings())
         yield opened
 
@@ -137,7 +137,7 @@ def test_renamed_concept_is_found_by_its_new_name(
     assert not living.current.library.by_words("良枣", 3)
     old = next(base.store.match(DATE, SKOS.prefLabel, Literal("大枣", language="zh"), None))
     new = Quad(DATE, SKOS.prefLabel, Literal("良枣", language="zh"), DefaultGraph())
-    base.writer.write([new], [old], key="rename", who="test", why="test")
+    base.writer.write([new], [old], key="rename", agent="test", reason="test")
     living.refresh([], [DATE.value])
     assert RELIEF.iri.value in {h.unit.iri for h in living.current.library.by_words("良枣", 9)}
 

@@ -107,7 +107,7 @@ def test_the_shell_completes_verbs_and_choices() -> None:
 def test_a_build_that_would_lose_changes_is_refused(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         quads = [Quad(NamedNode("urn:a"), NamedNode("urn:p"), NamedNode("urn:b"))]
-        kb.writer.write(quads, key="k", who="me", why="test")
+        kb.writer.write(quads, key="k", agent="me", reason="test")
     (small_kb / "journal.nq").unlink()
     done = shiyi("build", kb=small_kb)
     assert done.returncode == 2

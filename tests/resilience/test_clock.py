@@ -136,7 +136,7 @@ def test_journal_and_next_build_go_by_number(tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
         kb.writer._now = lambda: datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=next(hours))
         for number in range(1, 5):
-            kb.writer.write(batch(number), key=f"k{number}", who="w", why="test")
+            kb.writer.write(batch(number), key=f"k{number}", agent="w", reason="test")
     records = list(read_journal(tmp_path / "kb" / JOURNAL_FILE))
     assert [each.sequence for each in records] == [1, 2, 3, 4]
     assert [each.when for each in records] != sorted(each.when for each in records)

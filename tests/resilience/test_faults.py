@@ -39,7 +39,7 @@ with KnowledgeBase.open(Path(sys.argv[1]), write=True) as kb:
     number = kb.sequence + 1
     print("ready", flush=True)
     while True:
-        kb.writer.write(batch(number), batch(number - 10), key=f"k{number}", who="w", why="test")
+        kb.writer.write(batch(number), batch(number - 10), key=f"k{number}", agent="w", reason="test")
         print(number, flush=True)
         if number % 7 == 0:
             kb.store.flush()
@@ -140,7 +140,7 @@ with KnowledgeBase.open(Path(sys.argv[1]), write=True) as kb:
     number = 0
     try:
         while number < 1000:
-            kb.writer.write(batch(number + 1), key=f"k{number + 1}", who="w", why="test")
+            kb.writer.write(batch(number + 1), key=f"k{number + 1}", agent="w", reason="test")
             number += 1
     except KnowledgeBaseError as fault:
         assert "make room" in str(fault), fault
@@ -149,7 +149,7 @@ with KnowledgeBase.open(Path(sys.argv[1]), write=True) as kb:
     assert len(list(kb.store.match())) >= number * 20
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     for again in (number + 1, number + 2):
-        kb.writer.write(batch(again), key=f"k{again}", who="w", why="test")
+        kb.writer.write(batch(again), key=f"k{again}", agent="w", reason="test")
     print("wrote", number, kb.sequence, flush=True)
 """
     process = child(program, str(tmp_path), "200000")

@@ -344,8 +344,9 @@ def test_every_text_same_literal_in_store_journal_and_after_restart(small_kb: Pa
     quads = [Quad(A, P, Literal(text), place) for text in texts() if "\x00" not in text]
     with KnowledgeBase.open(small_kb, write=True) as kb:
         before = len(kb.store)
-        kb.writer.write(quads[::2], key="k1", who="me", why="hostile")
-        kb.writer.write(quads[1::2], [Quad(A, P, B)], key="k2", who=quads[5].object.value, why="x")  # type: ignore[union-attr] # a literal
+        kb.writer.write(quads[::2], key="k1", agent="me", reason="hostile")
+        hostile = str(quads[5].object.value)  # type: ignore[union-attr] # a literal
+        kb.writer.write(quads[1::2], [Quad(A, P, B)], key="k2", agent=hostile, reason="x")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         values = {quad.object for quad in kb.store.match(A, P, None, place)}
         assert values == {quad.object for quad in quads}
@@ -372,8 +373,8 @@ def test_no_text_becomes_iri_that_says_more_than_one_term(writable_kb: Knowledge
                 [Quad(NamedNode(f"urn:x:{text}"), P, B, graph("iri"))],
                 [Quad(B, P, B)],
                 key=f"i{number}",
-                who="me",
-                why="x",
+                agent="me",
+                reason="x",
             )
         except (UsageError, ValueError):
             refused += 1

@@ -44,7 +44,7 @@ class DamageReport:
 def _state(kb: Path) -> tuple[object, ...]:
     """Return all that was acknowledged, as the next start has it."""
     with KnowledgeBase.open(kb, write=True) as base:
-        again = base.writer.write((), key="k3", who="w", why="s")  # a retry changes nothing
+        again = base.writer.write((), key="k3", agent="w", reason="s")  # a retry changes nothing
         quads = base.sequence, again, compute_release(base.store.match())
         counted = load_spread(base), load_description(base)
     beside = Tokens(kb).all(), AccountStore(kb).all(), len(Audit(kb).last())

@@ -248,7 +248,7 @@ def undo(
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings_of(ctx), write=True) as base:
-        number = base.writer.undo(record, who=who, why=why)
+        number = base.writer.undo(record, agent=who, reason=why)
     if as_json:
         emit({"undone": record, "record": number})
     else:

@@ -384,8 +384,8 @@ def _rederive(base: KnowledgeBase) -> int:
             result.added,
             result.removed,
             key=f"rederive after {base.writer.sequence}",
-            who="shiyi",
-            why="inherited cautions after a change",
+            agent="shiyi",
+            reason="inherited cautions after a change",
         )
     return len(result.claims)
 

@@ -331,8 +331,8 @@ class Changes:
                 (*added, *notes),
                 tuple(removed),
                 key=key,
-                who=created[0].who,
-                why=f"{created[0].kind}: {created[0].reason or 'no reason given'}",
+                agent=created[0].who,
+                reason=f"{created[0].kind}: {created[0].reason or 'no reason given'}",
                 request=request,
             )
             self._last = max(each.number for each in created)

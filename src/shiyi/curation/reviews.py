@@ -419,7 +419,7 @@ class Decisions:
         if copies:
             key = f"curation sources {content_hash(*sorted(map(str, copies)))}"
             self.changes.writer.write(
-                copies, key=key, who=agent, why="sources of an accepted claim"
+                copies, key=key, agent=agent, reason="sources of an accepted claim"
             )
 
     @cached_property

@@ -106,7 +106,7 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
     rest = list(store.match(graph=place))
     counts["quads"] += len(rest)
     key = forget_key(name, version, times)
-    writer.write((), rest, key=key, who=_FORGETS, why=release)
+    writer.write((), rest, key=key, agent=_FORGETS, reason=release)
 
 
 def _case_and_school_graphs(store: QuadStore, release: str) -> list[NamedNode]:
@@ -250,7 +250,7 @@ def _votes(
 def _remove(writer: Writer, remove: list[Quad], add: list[Quad], release: str) -> None:
     remove = [quad for quad in dict.fromkeys(remove) if quad not in set(add)]
     digest = content_hash(str(writer.sequence), *(str(quad) for quad in remove[:50]))
-    writer.write(add, remove, key=f"forget {release} {digest}", who=_FORGETS, why=release)
+    writer.write(add, remove, key=f"forget {release} {digest}", agent=_FORGETS, reason=release)
 
 
 @dataclass(slots=True)
@@ -298,7 +298,7 @@ def sweep(
     if not (stale or passages or old):
         return counts
     times = count_sweeps(writer.journal, dataset.name) + 1
-    writer.write((), key=sweep_key(dataset.name, times), who=WHO, why=release)
+    writer.write((), key=sweep_key(dataset.name, times), agent=WHO, reason=release)
     for claims in (ACCEPTED, CANDIDATES, QUARANTINE):
         drop_evidence(
             writer, [node for node, place in stale if place == claims], claims, release, counts

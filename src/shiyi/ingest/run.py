@@ -123,7 +123,7 @@ def ingest(
         writer.settle()
         if report.asserted and (links := missing_conflicts(writer.store)):
             reason = f"conflicts of {report.dataset}"
-            writer.write(links, key=f"{reason} {writer.sequence}", who=WHO, why=reason)
+            writer.write(links, key=f"{reason} {writer.sequence}", agent=WHO, reason=reason)
     report.seconds += time.perf_counter() - started
     return report
 
@@ -148,13 +148,13 @@ def _write(
             votes.clear()
         change, reason = build_change(judged, votes), key.split()[1]
         if not (change.replacing or content.gone):
-            writer.load(quads, lines=change.added, key=key, who=WHO, why=reason)
+            writer.load(quads, lines=change.added, key=key, agent=WHO, reason=reason)
             if content.parked:
                 writer.settle()  # they are looked for in the store next
             return
-        writer.load(quads, lines=change.added, key=f"{key} text{parked}", who=WHO, why=reason)
+        writer.load(quads, lines=change.added, key=f"{key} text{parked}", agent=WHO, reason=reason)
         gone = (*change.replaced, *content.gone)
-        writer.write(change.replacing, gone, key=key, who=WHO, why=reason)
+        writer.write(change.replacing, gone, key=key, agent=WHO, reason=reason)
 
 
 def text_batches(

@@ -115,8 +115,8 @@ def test_renamed_and_moved_concept_in_what_is_opened(kb: Path) -> None:
             (name, Quad(GOJI, RDF.type, SHIYI.Herb), Quad(GOJI, SKOS.broader, HARM.object)),
             (*old, *kinds),
             key="moved",
-            who="test",
-            why="test",
+            agent="test",
+            reason="test",
         )
         check(base)
         assert open_state(base, SCHEMA, base.store).facts.label(GOJI.value, "en") == "wolfberry"

@@ -60,8 +60,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         for each in MORE:
             candidate = each.status is Status.CANDIDATE
             quads += claim_quads(each, graph("candidates") if candidate else DefaultGraph())
-        opened.writer.write(quads, key="more", who="test", why="test")
-        opened.writer.write(tuple(rule_quads(opened.store)), key="rules", who="test", why="test")
+        opened.writer.write(quads, key="more", agent="test", reason="test")
+        opened.writer.write(
+            tuple(rule_quads(opened.store)), key="rules", agent="test", reason="test"
+        )
         yield opened
 
 
@@ -130,7 +132,7 @@ def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
     concepts = [*NAMES, STEW, CLASS_]
     eased = [claim(each, SHIYI.relieves, TIRED, 0.7) for each in (GOJI, DATE, STEW)]
     found = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
-    base.writer.write(found, key="eased", who="test", why="test")
+    base.writer.write(found, key="eased", agent="test", reason="test")
     living.refresh(*changes_in(found))
     walked = retrieved(living.current)
     seen = [walked]
@@ -143,7 +145,7 @@ def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
         new = [Quad(node, RDF.type, chance.choice(KINDS), default)] if chance.random() < 0.9 else []
         above = [each for each in concepts if each != node and each.value > node.value]
         new += [Quad(node, SKOS.broader, each, default) for each in above if chance.random() < 0.2]
-        base.writer.write(new, old, key=f"{seed}-{step}", who="test", why="test")
+        base.writer.write(new, old, key=f"{seed}-{step}", agent="test", reason="test")
         living.refresh(*changes_in((*old, *new)))
         check_facts(living, base)
         walked = retrieved(living.current)

@@ -270,7 +270,7 @@ def test_set_without_names_joined_by_cui_that_concept_has(kb: Path, tmp_path: Pa
     concept = resource("symptom-insomnia")
     match = Quad(concept, SKOS.exactMatch, NamedNode(f"{UMLS}C9000001"))
     with KnowledgeBase.open(kb, write=True) as base:
-        base.writer.write([match], key="match", who="test", why="test")
+        base.writer.write([match], key="match", agent="test", reason="test")
     (tmp_path / "hp.sssom.tsv").write_text(HP_SET)
     result = report(kb, "sssom", tmp_path / "hp.sssom.tsv")
     assert result["unlinked"] == {"subject": 1}

@@ -138,7 +138,9 @@ def test_claim_of_retracted_source_decays_and_comes_back_with_source(
     with KnowledgeBase.open(kb, write=True) as opened:
         assert compute_decayed(opened.store) == {}
         before = {each: load_inputs(opened.store, each).confidence for each in (alone, beside)}
-        opened.writer.write((gone,), (), key="retract", who="li", why="withdrawn by its publisher")
+        opened.writer.write(
+            (gone,), (), key="retract", agent="li", reason="withdrawn by its publisher"
+        )
         found = compute_decayed(opened.store)
         assert found[alone] == pytest.approx(0.4)
         desk = Decisions(Changes(opened.writer))
@@ -149,7 +151,7 @@ def test_claim_of_retracted_source_decays_and_comes_back_with_source(
     with KnowledgeBase.open(kb, write=True) as opened:
         [text] = opened.store.match(SWEETNESS.iri, SHIYI.textPart, None, None)
         assert float(text.object.value) == pytest.approx(0.4)  # type: ignore[union-attr]
-        opened.writer.write((), (gone,), key="restore", who="li", why="it was an error")
+        opened.writer.write((), (gone,), key="restore", agent="li", reason="it was an error")
         after = {each: load_inputs(opened.store, each).confidence for each in (alone, beside)}
         assert after == before
 
@@ -163,7 +165,7 @@ def test_what_curators_rejected_read_unless_it_is_accepted_after_all(tmp_path: P
             *claim_quads(replace(wrong, status=Status.REJECTED), place),
             Quad(SWEETNESS.iri, SHIYI.status, SHIYI.rejected, place),
         ]
-        opened.writer.write(quads, (), key="refuse", who="li", why="it is neutral")
+        opened.writer.write(quads, (), key="refuse", agent="li", reason="it is neutral")
         assert load_rejected(opened.store) == {(GOJI.value, SHIYI.hasNature.value, WARM.value)}
 
 

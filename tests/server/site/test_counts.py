@@ -30,7 +30,7 @@ def test_counts_are_kept_until_something_is_written(small_kb: Path) -> None:
         assert Counts.of(base, base.store, whole=True)["quads"] == 7  # as it was stored
         assert Counts.of(base, base.store, whole=False)["quads"] == first["quads"]
     with KnowledgeBase.open(small_kb, write=True) as base:
-        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", agent="me", reason="test")
         after = Counts.of(base, base.store, whole=True)
         assert after["Food"] == first.get("Food", 0) + 1
         assert after["quads"] == len(base.store)
@@ -62,7 +62,7 @@ def test_counts_of_description_kept_with_indexes_until_something_written(
         assert load_description(base) is None
         store_counts(base)
         assert load_description(base) == Described.of(base.store.match(graph=DefaultGraph()))
-        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", agent="me", reason="test")
         assert load_description(base) is None
         store_counts(base)
         after = load_description(base)
@@ -92,5 +92,5 @@ def test_how_base_spread_kept_with_indexes_until_something_written(
             place.write_bytes(damaged)
             assert load_spread(base) is None
         place.write_bytes(whole)
-        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", agent="me", reason="test")
         assert load_spread(base) is None

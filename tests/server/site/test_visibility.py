@@ -327,8 +327,8 @@ def test_claim_shows_once_open_source_supports_it_and_not_before(tmp_path: Path)
                 Quad(evidence, DCTERMS.source, NamedNode(f"{ID}source-open")),
             ],
             key="1",
-            who="a",
-            why="b",
+            agent="a",
+            reason="b",
         )
         pool.refresh()
         assert b"true" in pool.query(FreeQuery(asked)).body

@@ -28,7 +28,7 @@ def stored(kb: Path) -> tuple[int, list[bytes]]:
 
 def test_restored_base_holds_same_as_one_backed_up(small_kb: Path, tmp_path: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
     back_up(small_kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "again")
     assert stored(tmp_path / "again") == stored(small_kb)
@@ -60,9 +60,9 @@ def test_accounts_tokens_and_what_they_did_come_back_with_base(tmp_path: Path) -
 
 def test_what_is_written_after_backup_not_in_it(small_kb: Path, tmp_path: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
         back_up(small_kb, tmp_path / "backup")  # while the writer is open
-        kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
+        kb.writer.write([Quad(A, P, C)], key="k2", agent="me", reason="test")
     restore(tmp_path / "backup", tmp_path / "again")
     assert stored(tmp_path / "again")[0] == 1
     assert stored(small_kb)[0] == 2
@@ -80,7 +80,7 @@ def test_backup_made_while_others_write_moment_between_two_changes(
                 number += 1
                 pair = [Quad(A, P, B), Quad(B, P, A)]
                 add, remove = (pair, []) if number % 2 else ([], pair)
-                kb.writer.write(add, remove, key=f"k{number}", who="me", why="test")
+                kb.writer.write(add, remove, key=f"k{number}", agent="me", reason="test")
 
         writer = threading.Thread(target=keep_writing)
         writer.start()

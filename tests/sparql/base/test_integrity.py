@@ -27,13 +27,15 @@ def kb(small_kb: Path) -> Path:
         assert note_digests(base.folder) > 2
     with KnowledgeBase.open(small_kb, write=True) as base:
         for number in range(5):
-            base.writer.write([Quad(A, P, B)], [Quad(B, P, A)], key=f"k{number}", who="me", why="x")
+            base.writer.write(
+                [Quad(A, P, B)], [Quad(B, P, A)], key=f"k{number}", agent="me", reason="x"
+            )
     return small_kb
 
 
 def test_whole_base_has_no_damage_while_it_is_written_to(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
-        base.writer.write([Quad(B, P, A)], key="more", who="me", why="x")
+        base.writer.write([Quad(B, P, A)], key="more", agent="me", reason="x")
         found = scrub(kb)
     assert (found.damages, found.records) == ([], 6)
     assert found.quads > 2000

@@ -59,9 +59,9 @@ def test_a_damaged_manifest_says_what_to_run(small_kb: Path, manifest: str) -> N
 def test_reader_works_beside_writer_and_sees_what_was_acknowledged(
     writable_kb: KnowledgeBase, small_quads: SmallQuads
 ) -> None:
-    writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+    writable_kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
     with KnowledgeBase.open(writable_kb.path) as reader:
-        writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
+        writable_kb.writer.write([Quad(A, P, C)], key="k2", agent="me", reason="test")
         assert [quad.object for quad in reader.store.match(A)] == [B]
         assert len(reader.store) == len(small_quads) + 2  # the write and the journal's mark
         with pytest.raises(KnowledgeBaseError, match="write=True"):
@@ -70,7 +70,7 @@ def test_reader_works_beside_writer_and_sees_what_was_acknowledged(
 
 def test_a_writer_opens_beside_readers(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as reader, KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
         assert list(reader.store.match(A)) == []
         assert list(kb.store.match(A)) == [Quad(A, P, B)]
 
@@ -134,7 +134,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing(small_kb: Path) -> None:
 
 def test_new_generation_repeats_journal_on_new_base(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     build_generation(small_kb, [Quad(A, P, C)], {})
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert {quad.object for quad in kb.store.match(A)} == {B, C}
@@ -172,7 +172,7 @@ def test_a_build_never_drops_acknowledged_changes_unasked(
     with KnowledgeBase.open(small_kb, write=True) as kb:
         for number in range(3):
             quads = [Quad(A, P, Literal(str(number)))]
-            kb.writer.write(quads, key=f"k{number}", who="me", why="test")
+            kb.writer.write(quads, key=f"k{number}", agent="me", reason="test")
     damage(small_kb)
     before = sorted(small_kb.glob("generations/*"))
     with pytest.raises(KnowledgeBaseError, match=r"nothing was built.*build --lose-changes"):
@@ -186,7 +186,7 @@ def test_a_build_never_drops_acknowledged_changes_unasked(
 
 def test_whole_journal_is_enough_for_damaged_store(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     for table in small_kb.glob("generations/*/store/*.sst"):
         table.unlink()
     build_generation(small_kb, [Quad(A, P, C)], {})
@@ -225,7 +225,7 @@ def test_build_has_every_quad_blank_label_and_empty_graph(small_kb: Path) -> Non
 def test_a_build_that_repeats_a_journal_is_packed(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         added = [Quad(A, P, Literal(str(n))) for n in range(300)]
-        kb.writer.write(added, key="k", who="me", why="test")
+        kb.writer.write(added, key="k", agent="me", reason="test")
     build_generation(small_kb, [Quad(A, P, B)], {})
     with KnowledgeBase.open(small_kb) as kb:
         assert len(list(kb.store.match(A, P))) == 301

@@ -25,7 +25,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(base: KnowledgeBase, quads: list[Quad], key: str) -> int:
-    return base.writer.load(quads, key=key, who="test", why="test")
+    return base.writer.load(quads, key=key, agent="test", reason="test")
 
 
 def stored(base: KnowledgeBase) -> set[Quad]:
@@ -63,7 +63,7 @@ def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_write_waits_for_what_was_loaded_before(writable_kb: KnowledgeBase) -> None:
     load(writable_kb, SAID, "much")
-    writable_kb.writer.write((), SAID[:1], key="less", who="test", why="test")
+    writable_kb.writer.write((), SAID[:1], key="less", agent="test", reason="test")
     assert stored(writable_kb) == set(SAID[1:])
 
 
@@ -171,12 +171,12 @@ def test_changes_that_wait_go_to_store_together_and_in_order(
 
 def test_lines_are_quads_that_were_written_already(writable_kb: KnowledgeBase) -> None:
     lines = [f"{quad} .\n" for quad in SAID]
-    writable_kb.writer.load(SAID[:5], lines=lines, key="lines", who="test", why="test")
+    writable_kb.writer.load(SAID[:5], lines=lines, key="lines", agent="test", reason="test")
     writable_kb.writer.settle()
     assert stored(writable_kb) == set(SAID)
     [record] = writable_kb.writer.journal.records()
     assert set(record.added) == set(SAID)
     wrong = ['<urn:a> <urn:p> "\\u0041" .\n'] * 3  # says A, which is written otherwise
     with pytest.raises(UsageError, match="not the same"):
-        writable_kb.writer.load((), lines=wrong, key="wrong", who="test", why="test")
+        writable_kb.writer.load((), lines=wrong, key="wrong", agent="test", reason="test")
     assert writable_kb.writer.journal.sequence == 1

@@ -58,11 +58,11 @@ def test_base_of_earlier_release_has_all_that_it_had(folder: Path, source: str) 
             had["quads"],
         )
         assert not any(base.store.match(None, None, None, FORMER_NOTES))
-        assert base.writer.write((), key="k2", who="me", why="again") == 2
+        assert base.writer.write((), key="k2", agent="me", reason="again") == 2
         reviews = Decisions(Changes(base.writer)).reviews(had["reviewed"])
         assert [each.reason for each in reviews] == ["as the book has it"]
-        assert base.writer.write([Quad(A, P, B)], key="new", who="me", why="more") == 6
-        assert base.writer.undo(6, who="me", why="enough") == 7
+        assert base.writer.write([Quad(A, P, B)], key="new", agent="me", reason="more") == 6
+        assert base.writer.undo(6, agent="me", reason="enough") == 7
         assert not any(base.store.match(A, P, B))
     people = AccountStore(kb)
     assert matches(people.get("ben").hashed, PASSWORD)

@@ -18,7 +18,7 @@ from tests.contracts import A, B, C, P
 
 def test_write_is_in_store_and_in_journal(writable_kb: KnowledgeBase) -> None:
     number = writable_kb.writer.write(
-        [Quad(A, P, B)], key="k", who="张医生", why="read in the source"
+        [Quad(A, P, B)], key="k", agent="张医生", reason="read in the source"
     )
     assert number == writable_kb.sequence == 1
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
@@ -28,9 +28,9 @@ def test_write_is_in_store_and_in_journal(writable_kb: KnowledgeBase) -> None:
 
 
 def test_the_same_key_twice_changes_nothing(writable_kb: KnowledgeBase) -> None:
-    first = writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+    first = writable_kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     again = writable_kb.writer.write(
-        [Quad(A, P, C)], [Quad(A, P, B)], key="k", who="me", why="test"
+        [Quad(A, P, C)], [Quad(A, P, B)], key="k", agent="me", reason="test"
     )
     assert first == again
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
@@ -39,7 +39,7 @@ def test_the_same_key_twice_changes_nothing(writable_kb: KnowledgeBase) -> None:
 def test_a_key_is_known_after_a_restart(small_kb: Path) -> None:
     for _ in range(2):
         with KnowledgeBase.open(small_kb, write=True) as kb:
-            assert kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
+            assert kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test") == 1
 
 
 @pytest.mark.parametrize("missing", ["key", "who", "why"])
@@ -48,7 +48,7 @@ def test_change_without_key_author_or_reason_is_refused(
 ) -> None:
     key, who, why = ("" if name == missing else "said" for name in ("key", "who", "why"))
     with pytest.raises(UsageError):
-        writable_kb.writer.write([Quad(A, P, B)], key=key, who=who, why=why)
+        writable_kb.writer.write([Quad(A, P, B)], key=key, agent=who, reason=why)
     assert writable_kb.sequence == 0
 
 
@@ -56,11 +56,13 @@ def test_a_killed_write_is_replayed_on_start(
     small_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
         with monkeypatch.context() as patched:  # the journal has it, the store never gets it
             patched.setattr("shiyi.sparql.base.writer.apply", _interrupted)
             with pytest.raises(KeyboardInterrupt):
-                kb.writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="k2", who="me", why="test")
+                kb.writer.write(
+                    [Quad(A, P, C)], [Quad(A, P, B)], key="k2", agent="me", reason="test"
+                )
         assert last_applied(kb.store) == 1
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert list(kb.store.match(A)) == [Quad(A, P, C)]
@@ -72,7 +74,7 @@ def test_notes_of_earlier_releases_are_left_out(small_kb: Path) -> None:
     note = Quad(A, P, Literal("1", datatype=XSD_INTEGER), FORMER_NOTES)
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.store.change([note])  # as an earlier release left the store
-        kb.writer.write([Quad(A, P, B), note], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B), note], key="k", agent="me", reason="test")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert list(kb.store.match(A)) == [Quad(A, P, B)]
     build_generation(small_kb, [], {})  # repeats the journal
@@ -88,7 +90,7 @@ def test_a_second_writer_is_told_who_writes(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         with pytest.raises(KnowledgeBaseError, match=r"process \d+ writes"):
             KnowledgeBase.open(small_kb, write=True)
-        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert kb.sequence == 1
 
@@ -102,7 +104,7 @@ def test_no_update_of_four_threads_is_lost(writable_kb: KnowledgeBase) -> None:
                 before = list(store.match(A, P))
                 value = max((int(text(q.object)) for q in before), default=0) + 1
                 after = Quad(A, P, Literal(str(value), datatype=XSD_INTEGER))
-                writer.write([after], before, key=f"{name}-{i}", who="me", why="count")
+                writer.write([after], before, key=f"{name}-{i}", agent="me", reason="count")
 
     threads = [threading.Thread(target=count_up, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -116,13 +118,13 @@ def test_no_update_of_four_threads_is_lost(writable_kb: KnowledgeBase) -> None:
 def test_full_disk_refuses_write_and_loses_nothing(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+    writable_kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
     with monkeypatch.context() as patched:
         patched.setattr("shiyi.sparql.base.journal.os.fsync", _disk_full)
         with pytest.raises(KnowledgeBaseError, match="make room"):
-            writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
+            writable_kb.writer.write([Quad(A, P, C)], key="k2", agent="me", reason="test")
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
-    assert writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test") == 2
+    assert writable_kb.writer.write([Quad(A, P, C)], key="k2", agent="me", reason="test") == 2
 
 
 def _disk_full(*_: object, **__: object) -> None:
@@ -141,7 +143,7 @@ def test_store_that_took_no_change_opened_anew_and_takes_it(
         apply(store, record)
 
     monkeypatch.setattr("shiyi.sparql.base.writer.apply", failing_once)
-    assert writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
+    assert writable_kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test") == 1
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
 
 
@@ -151,8 +153,8 @@ def test_change_that_store_missed_is_made_before_next(
     with monkeypatch.context() as patched:
         patched.setattr("shiyi.sparql.base.writer.apply", _refused)
         with pytest.raises(KnowledgeBaseError):
-            writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
-    assert writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test") == 2
+            writable_kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
+    assert writable_kb.writer.write([Quad(A, P, C)], key="k2", agent="me", reason="test") == 2
     assert {quad.object for quad in writable_kb.store.match(A)} == {B, C}
 
 
@@ -162,7 +164,7 @@ def _refused(*_: object, **__: object) -> None:
 
 def test_a_lost_journal_is_not_passed_over(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     (small_kb / "journal.nq").unlink()
     with pytest.raises(KnowledgeBaseError, match="restore the journal"):
         KnowledgeBase.open(small_kb, write=True)
@@ -194,11 +196,11 @@ NASTY = [
 def test_texts_with_line_ends_of_every_kind_survive_journal_and_restart(small_kb: Path) -> None:
     quads = [Quad(A, P, Literal(each)) for each in NASTY]
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write(quads, key="\u2028\n", who="\x85", why="\r")
+        kb.writer.write(quads, key="\u2028\n", agent="\x85", reason="\r")
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        assert kb.writer.write([], key="\u2028\n", who="me", why="again") == 1
+        assert kb.writer.write([], key="\u2028\n", agent="me", reason="again") == 1
         assert {quad.object for quad in kb.store.match(A)} == {quad.object for quad in quads}
-        kb.writer.write([], quads, key="k2", who="me", why="test")
+        kb.writer.write([], quads, key="k2", agent="me", reason="test")
         assert list(kb.store.match(A)) == []
 
 
@@ -208,24 +210,24 @@ def test_record_that_cannot_be_read_back_never_enters_journal(
     with monkeypatch.context() as patched:
         patched.setattr("shiyi.sparql.base.writer.n_quads", lambda _: b"not a quad\n")
         with pytest.raises(UsageError, match="nothing was written"):
-            writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+            writable_kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     assert writable_kb.writer.journal.sequence == 0
-    assert writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
+    assert writable_kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test") == 1
 
 
 def test_record_taken_back_as_new_one_and_once(writable_kb: KnowledgeBase) -> None:
     writer, before = writable_kb.writer, set(writable_kb.store.match())
-    writer.write([Quad(A, P, B)], key="first", who="me", why="test")
-    second = writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="second", who="me", why="test")
-    third = writer.undo(second, who="operator", why="a mistake")
+    writer.write([Quad(A, P, B)], key="first", agent="me", reason="test")
+    second = writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="second", agent="me", reason="test")
+    third = writer.undo(second, agent="operator", reason="a mistake")
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
-    assert writer.undo(second, who="operator", why="a mistake") == third
-    assert writer.undo(third, who="operator", why="no mistake") == third + 1  # taken up again
+    assert writer.undo(second, agent="operator", reason="a mistake") == third
+    assert writer.undo(third, agent="operator", reason="no mistake") == third + 1  # taken up again
     assert list(writable_kb.store.match(A)) == [Quad(A, P, C)]
     *_, last = read_journal(writable_kb.path / "journal.nq")
     assert (last.who, last.why, last.added) == ("operator", "no mistake", (Quad(A, P, C),))
-    writer.undo(third + 1, who="operator", why="all of it")
-    writer.write((), [Quad(A, P, B)], key="last", who="me", why="test")
+    writer.undo(third + 1, agent="operator", reason="all of it")
+    writer.write((), [Quad(A, P, B)], key="last", agent="me", reason="test")
     applied = "appliedThrough"
     assert {q for q in writable_kb.store.match() if applied not in q.predicate.value} == {
         q for q in before if applied not in q.predicate.value
@@ -234,13 +236,13 @@ def test_record_taken_back_as_new_one_and_once(writable_kb: KnowledgeBase) -> No
 
 def test_record_is_not_taken_back_over_later_one(writable_kb: KnowledgeBase) -> None:
     writer = writable_kb.writer
-    first = writer.write([Quad(A, P, B)], key="first", who="me", why="test")
-    writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="second", who="me", why="test")
+    first = writer.write([Quad(A, P, B)], key="first", agent="me", reason="test")
+    writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="second", agent="me", reason="test")
     with pytest.raises(StaleError, match="record 2"):
-        writer.undo(first, who="operator", why="a mistake")
+        writer.undo(first, agent="operator", reason="a mistake")
     for absent in (0, -1, 3):
         with pytest.raises(UsageError, match="1 to 2"):
-            writer.undo(absent, who="operator", why="a mistake")
+            writer.undo(absent, agent="operator", reason="a mistake")
     assert writer.sequence == 2
 
 
@@ -248,7 +250,7 @@ def test_an_operator_takes_a_record_back(
     small_kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
     command = ["--kb", str(small_kb), "undo", "1", "--why", "a mistake", "--json"]
     assert main(command) == 0
     assert json.loads(capsys.readouterr().out) == {"undone": 1, "record": 2}
@@ -263,14 +265,16 @@ def test_what_was_forgotten_erased_from_journal_and_nothing_else(small_kb: Path)
     with KnowledgeBase.open(small_kb, write=True) as kb:
         [built] = kb.store.match(None, None, Literal("枸杞子", language="zh"))
         writer = kb.writer
-        writer.write([Quad(A, P, words), Quad(A, P, retained)], key="k1", who="ingest", why="x@1")
+        writer.write(
+            [Quad(A, P, words), Quad(A, P, retained)], key="k1", agent="ingest", reason="x@1"
+        )
         gone = [Quad(A, P, words), Quad(A, P, retained), built]
-        writer.write((), gone, key="k2", who="shiyi forget", why="x@1")
-        writer.write([Quad(A, P, retained)], key="k3", who="ingest", why="y@1")
+        writer.write((), gone, key="k2", agent="shiyi forget", reason="x@1")
+        writer.write([Quad(A, P, retained)], key="k3", agent="ingest", reason="y@1")
         assert writer.erase("shiyi forget", "y@1") == 0
         assert writer.erase("shiyi forget", "x@1") == 2
-        assert writer.write((), key="k2", who="me", why="again") == 2
-        assert writer.write([Quad(B, P, A)], key="k4", who="me", why="more") == 4
+        assert writer.write((), key="k2", agent="me", reason="again") == 2
+        assert writer.write([Quad(B, P, A)], key="k4", agent="me", reason="more") == 4
         before = set(kb.store.match())
     assert words.value.encode() not in (small_kb / "journal.nq").read_bytes()
     assert retained.value.encode() in (small_kb / "journal.nq").read_bytes()
@@ -298,10 +302,10 @@ def test_large_change_made_in_parts_and_taken_up_where_it_stopped(
 
     with KnowledgeBase.open(small_kb, write=True) as kb:
         monkeypatch.setattr(OxigraphStore, "change", failing)
-        kb.writer.write(come, key="k", who="me", why="test")
+        kb.writer.write(come, key="k", agent="me", reason="test")
         assert max(calls) == 3
         assert {*kb.store.match(A)} == {*come}
-        kb.writer.write((), come, key="l", who="me", why="test")
+        kb.writer.write((), come, key="l", agent="me", reason="test")
         assert not list(kb.store.match(A))
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert (kb.sequence, list(kb.store.match(A))) == (2, [])

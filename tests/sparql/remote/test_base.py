@@ -236,15 +236,15 @@ def test_reasoning_and_writing_go_to_store_and_to_journal(settings: Settings) ->
     added = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
     mine = settings.store  # both servers share the folder, hence the journal
     with KnowledgeBase.of(settings, write=True) as base:
-        first = base.writer.write(added, key=f"{mine} one", who="curator", why="test")
-        assert base.writer.write([], key=f"{mine} one", who="curator", why="test") == first
+        first = base.writer.write(added, key=f"{mine} one", agent="curator", reason="test")
+        assert base.writer.write([], key=f"{mine} one", agent="curator", reason="test") == first
         assert [quad.object for quad in base.store.match(claim, RDF.reifies)] == [Triple(A, P, B)]
         base.writer.write(
             [Quad(claim, SHIYI.status, SHIYI.accepted)],
             added[1:],
             key=f"{mine} two",
-            who="curator",
-            why="test",
+            agent="curator",
+            reason="test",
         )
         with pytest.raises(KnowledgeBaseError, match="writes to"):
             KnowledgeBase.of(settings, write=True)
@@ -256,8 +256,8 @@ def test_reasoning_and_writing_go_to_store_and_to_journal(settings: Settings) ->
             (),
             [*added[:1], Quad(claim, SHIYI.status, SHIYI.accepted)],
             key=f"{mine} three",
-            who="curator",
-            why="test",
+            agent="curator",
+            reason="test",
         )
         assert list(base.store.match(claim)) == []
 
@@ -329,7 +329,7 @@ def test_build_never_drops_changes_of_remote_store_unasked(tmp_path: Path) -> No
         chosen = replace(Settings(), kb=kb, store=address, remote=remote)
         load_remote(chosen)
         with KnowledgeBase.of(chosen, write=True) as base:
-            base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
+            base.writer.write([Quad(A, P, B)], key="one", agent="me", reason="test")
         check_remote_changes(chosen)  # the journal has it
         (kb / "journal.nq").unlink()
         with pytest.raises(KnowledgeBaseError, match="has 1 acknowledged changes"):
@@ -344,7 +344,7 @@ def test_write_that_store_missed_done_when_it_is_back(folder: Path, tmp_path: Pa
         load_remote(chosen)
         base = KnowledgeBase.of(chosen, write=True)
     with pytest.raises(OutsideError, match="cannot be reached"):
-        base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
+        base.writer.write([Quad(A, P, B)], key="one", agent="me", reason="test")
     base.close()
     with oxigraph(tmp_path / "store") as (address, remote):
         again = replace(chosen, store=address, remote=remote)

@@ -137,7 +137,7 @@ def test_a_timeout_is_above_nothing(pool: QueryPool, seconds: float) -> None:
 def test_a_change_is_seen_after_a_refresh(writable_kb: KnowledgeBase) -> None:
     asked = f"ASK {{ {A} {P} {B} }}"
     with QueryPool(writable_kb, LIMITS) as pool:
-        writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        writable_kb.writer.write([Quad(A, P, B)], key="k", agent="me", reason="test")
         assert pool.query(FreeQuery(asked)).body.endswith(b"false}")
         pool.refresh()
         assert pool.query(FreeQuery(asked)).body.endswith(b"true}")
@@ -148,7 +148,7 @@ def test_change_seen_by_itself_once_snapshot_old_enough(writable_kb: KnowledgeBa
         for number in range(3):
             node = f"<https://example.org/new{number}>"
             quad = Quad(type(A)(node[1:-1]), P, B)
-            writable_kb.writer.write([quad], key=f"k{number}", who="me", why="test")
+            writable_kb.writer.write([quad], key=f"k{number}", agent="me", reason="test")
             assert pool.query(FreeQuery(f"ASK {{ {node} ?p ?o }}")).body.endswith(b"true}")
 
 
@@ -156,7 +156,7 @@ def test_old_snapshots_go_when_no_worker_reads_them(writable_kb: KnowledgeBase) 
     home = writable_kb.path / "snapshots"
     with QueryPool(writable_kb, replace(LIMITS, workers=2)) as pool:
         for number in range(5):
-            writable_kb.writer.write([Quad(A, P, B)], key=f"k{number}", who="me", why="test")
+            writable_kb.writer.write([Quad(A, P, B)], key=f"k{number}", agent="me", reason="test")
             pool.refresh()
             pool.query(FreeQuery("ASK {}"))
         assert 1 <= len(list(home.glob("*.lock"))) <= 3
@@ -243,7 +243,7 @@ def test_copy_in_rdf_11_made_within_deadline_or_for_later(
 
     monkeypatch.setattr(views, "lower_snapshot", lower_late)
     claim = Quad(A, RDF.reifies, Triple(A, P, B))
-    writable_kb.writer.write([claim], key="k", who="me", why="test")
+    writable_kb.writer.write([claim], key="k", agent="me", reason="test")
     lowered = FreeQuery(f"ASK {{ ?claim <{RDF.object.value}> ?o }}", profile="rdf11", timeout=0.5)
     with QueryPool(writable_kb, LIMITS) as pool:
         for _ in range(2):
@@ -254,7 +254,7 @@ def test_copy_in_rdf_11_made_within_deadline_or_for_later(
         go.set()
         later = replace(lowered, timeout=5.0)
         assert pool.query(later).body.endswith(b"true}")
-        writable_kb.writer.write((), [claim], key="l", who="me", why="test")
+        writable_kb.writer.write((), [claim], key="l", agent="me", reason="test")
         pool.refresh()
         assert pool.query(later).body.endswith(b"false}")
     assert list((writable_kb.path / "snapshots").iterdir()) == []
@@ -279,7 +279,7 @@ def test_who_asks_for_rdf_11_waits_for_no_idle_process(
     monkeypatch.setattr(views, "run_in_background", lower_beside)
     monkeypatch.setattr(views, "_SMALL", 0)
     claim = Quad(A, RDF.reifies, Triple(A, P, B))
-    writable_kb.writer.write([claim], key="k", who="me", why="test")
+    writable_kb.writer.write([claim], key="k", agent="me", reason="test")
     lowered = FreeQuery(f"ASK {{ ?claim <{RDF.object.value}> ?o }}", profile="rdf11")
     with QueryPool(writable_kb, LIMITS) as pool:
         preparing = threading.Thread(target=pool.seen.prepare)
@@ -307,7 +307,7 @@ def test_closing_gives_up_a_copy_in_the_making(
 
     monkeypatch.setattr(views, "lower_snapshot", lower_noted)
     claim = Quad(A, RDF.reifies, Triple(A, P, B))
-    writable_kb.writer.write([claim], key="k", who="me", why="test")
+    writable_kb.writer.write([claim], key="k", agent="me", reason="test")
     pool = QueryPool(writable_kb, LIMITS)
     lowered = FreeQuery(f"ASK {{ ?claim <{RDF.object.value}> ?o }}", profile="rdf11")
     asking = threading.Thread(target=pytest.raises, args=(KnowledgeBaseError, pool.query, lowered))

@@ -23,13 +23,13 @@ def made(size: int) -> StreamedResult:
 
 def test_kept_result_needs_no_worker_and_change_seen(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, SETTINGS) as pool:
-        writable_kb.writer.write([Quad(A, P, B)], key="1", who="me", why="test")
+        writable_kb.writer.write([Quad(A, P, B)], key="1", agent="me", reason="test")
         first = pool.query(FreeQuery(ASKED))
         pid = pool._workers[0].process.pid
         pool._workers[0].process.kill()
         assert pool.query(FreeQuery(ASKED)) == first  # the dead worker was not asked
         assert pool._workers[0].process.pid == pid
-        writable_kb.writer.write([Quad(A, P, C)], key="2", who="me", why="test")
+        writable_kb.writer.write([Quad(A, P, C)], key="2", agent="me", reason="test")
         pool._workers[0].process.end()
         pool._workers[0].process = type(pool._workers[0].process)(SETTINGS)
         assert pool.query(FreeQuery(ASKED)).rows == 2

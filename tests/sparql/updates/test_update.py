@@ -115,7 +115,7 @@ def test_an_update_after_another_writer_sees_that_write(
     updater: Updater, kb: KnowledgeBase
 ) -> None:
     updater.update(INSERT, author())
-    kb.writer.write([Quad(A, P, B)], key="other", who="other", why="test")
+    kb.writer.write([Quad(A, P, B)], key="other", agent="other", reason="test")
     pattern = f"DELETE {{ {A} {P} {B} }} INSERT {{ {A} {P} {C} }} WHERE {{ {A} {P} {B} }}"
     assert updater.update(pattern, author()).removed == 1
     assert list(kb.store.match(A)) == [Quad(A, P, C)]

@@ -86,60 +86,58 @@ class Desk:
         """Return what reviews claims."""
         return Decisions(self.writing())
 
-    def decide(self, who: Account, asked: forms.Decision) -> Change:
+    def decide(self, user: Account, form: forms.Decision) -> Change:
         """Write a decision on one claim; StaleError where it changed since it was read."""
-        key = f"{who.name} {asked.key}" if asked.key else ""
-        if asked.kind == "skip":
-            return self.decisions.skip(asked.claim, who.name, asked.reason, key)
-        self._need_reason(asked, asked.claim)
-        if asked.settles:
-            require(who.role, Right.APPROVE)
-            _need_reason(asked.reason)
+        key = f"{user.name} {form.key}" if form.key else ""
+        if form.kind == "skip":
+            return self.decisions.skip(form.claim, user.name, form.reason, key)
+        self._need_reason(form, form.claim)
+        if form.settles:
+            require(user.role, Right.APPROVE)
+            _need_reason(form.reason)
         return self.decisions.review(
-            asked.claim,
-            asked.kind,
-            who.name,
-            asked.reason,
-            agreement=_agreement(asked.kind, asked.agreement),
-            expected=asked.version,
+            form.claim,
+            form.kind,
+            user.name,
+            form.reason,
+            agreement=_agreement(form.kind, form.agreement),
+            expected=form.version,
             key=key,
-            settles=asked.settles,
+            settles=form.settles,
         )
 
-    def _need_reason(self, asked: forms.Decision | forms.Batch, *claims: str) -> None:
-        if not asked.reason and any(self.decisions.needs_reason(c, asked.kind) for c in claims):
-            _need_reason(asked.reason)
+    def _need_reason(self, form: forms.Decision | forms.Batch, *claims: str) -> None:
+        if not form.reason and any(self.decisions.needs_reason(c, form.kind) for c in claims):
+            _need_reason(form.reason)
 
-    def decide_all(self, who: Account, asked: forms.Batch) -> BatchResult:
+    def decide_all(self, user: Account, form: forms.Batch) -> BatchResult:
         """Write one decision on several claims, or only foresee what it would do."""
-        if asked.preview:
-            seen = (self.foresee(who, each.claim, asked.kind) for each in asked.claims)
+        if form.preview:
+            seen = (self.foresee(user, each.claim, form.kind) for each in form.claims)
             return BatchResult(foreseen=tuple(seen))
-        self._need_reason(
-            asked, *(each.claim for each in asked.claims)
-        )  # before anything is written
+        self._need_reason(form, *(each.claim for each in form.claims))  # before anything is written
         made, stale = list[Change](), list[str]()
-        for place, each in enumerate(asked.claims):
-            key = f"{asked.key} {place} {each.claim}" if asked.key else ""
+        for place, each in enumerate(form.claims):
+            key = f"{form.key} {place} {each.claim}" if form.key else ""
             one = forms.Decision(
                 claim=each.claim,
                 version=each.version,
-                kind=asked.kind,
-                reason=asked.reason,
+                kind=form.kind,
+                reason=form.reason,
                 key=key[:200],
             )
             try:
-                made.append(self.decide(who, one))
+                made.append(self.decide(user, one))
             except StaleError:
                 stale.append(each.claim)
         return BatchResult(tuple(made), tuple(stale))
 
-    def foresee(self, who: Account, claim: str, kind: str) -> Preview:
+    def foresee(self, user: Account, claim: str, kind: str) -> Preview:
         """Return what a decision would do to a claim."""
         now = self.decisions.assess(claim, attaching=kind == "accept")
         after = now.outcome
         if kind in SIDES:
-            voted = now.standing.reviewed(Review(who.name, SIDES[kind]))
+            voted = now.standing.reviewed(Review(user.name, SIDES[kind]))
             after = review_outcome(voted, now.home, now.safety)
         return Preview(
             claim,
@@ -150,42 +148,42 @@ class Desk:
             after.waits,
         )
 
-    def refuse_evidence(self, who: Account, asked: forms.EvidenceRefusal) -> Change:
+    def refuse_evidence(self, user: Account, form: forms.EvidenceRefusal) -> Change:
         """Refuse evidence that waits beside an accepted claim."""
-        key = f"{who.name} {asked.key}" if asked.key else ""
+        key = f"{user.name} {form.key}" if form.key else ""
         return self.decisions.refuse_evidence(
-            asked.claim, asked.evidence, who.name, asked.reason, asked.version, key
+            form.claim, form.evidence, user.name, form.reason, form.version, key
         )
 
-    def assign(self, who: Account, asked: forms.Assignment) -> tuple[Change, ...]:
+    def assign(self, user: Account, form: forms.Assignment) -> tuple[Change, ...]:
         """Assign claims to oneself; to others as an editor."""
-        to = asked.to or who.name
-        if to != who.name:
-            require(who.role, Right.APPROVE)
-        claims = [each.claim for each in asked.claims]
-        return self.queue().assign(claims, to, who.name, asked.reason)
+        to = form.to or user.name
+        if to != user.name:
+            require(user.role, Right.APPROVE)
+        claims = [each.claim for each in form.claims]
+        return self.queue().assign(claims, to, user.name, form.reason)
 
-    def comment(self, who: Account, asked: forms.Comment) -> Change:
+    def comment(self, user: Account, form: forms.Comment) -> Change:
         """Write a comment."""
-        return self.decisions.comment(asked.thing, who.name, asked.text, asked.key)
+        return self.decisions.comment(form.thing, user.name, form.text, form.key)
 
-    def undo(self, who: Account, asked: forms.UndoRequest) -> Change:
+    def undo(self, user: Account, form: forms.UndoRequest) -> Change:
         """Undo a change: one's own, or as an editor anybody's."""
-        number = asked.change.lstrip("#")
+        number = form.change.lstrip("#")
         writing = self.writing()
         named = writing.find_change(int(number)) if number.isdigit() else None
-        change = named or writing.get(full_iri(asked.change))
-        if change.who != who.name:
-            require(who.role, Right.APPROVE)
-        key = f"{who.name} {asked.key}" if asked.key else ""
-        return self.decisions.undo(change.iri, who.name, asked.reason, key)
+        change = named or writing.get(full_iri(form.change))
+        if change.who != user.name:
+            require(user.role, Right.APPROVE)
+        key = f"{user.name} {form.key}" if form.key else ""
+        return self.decisions.undo(change.iri, user.name, form.reason, key)
 
     # claims
 
-    def claims_of(self, asked: forms.ClaimEdit) -> tuple[Claim, ...]:
+    def claims_of(self, form: forms.ClaimEdit) -> tuple[Claim, ...]:
         """Return the claims of an edit; FormError with every fault of fields and shapes."""
         made, faults = list[Claim](), list[Fault]()
-        for prefix, draft in zip(("", SECOND), asked.drafts, strict=False):
+        for prefix, draft in zip(("", SECOND), form.drafts, strict=False):
             claim, wrong = build_claim(draft, self.store, self.weights)
             if claim is not None:
                 made.append(claim)
@@ -198,24 +196,24 @@ class Desk:
             raise FormError(tuple(dict.fromkeys(faults)))
         return tuple(made)
 
-    def plan_claim(self, who: Account, asked: forms.ClaimEdit) -> tuple[tuple[Claim, ...], Edit]:
+    def plan_claim(self, user: Account, form: forms.ClaimEdit) -> tuple[tuple[Claim, ...], Edit]:
         """Return the claims of an edit and the change that it would be."""
-        claims, old = self.claims_of(asked), self.editable(asked.claim)
-        outcome = outcome_of(who, old, claims)
-        if old is None or not asked.retires:
+        claims, old = self.claims_of(form), self.editable(form.claim)
+        outcome = outcome_of(user, old, claims)
+        if old is None or not form.retires:
             return claims, add_claim(self.store, claims[0], outcome)
-        return claims, replace_claim(self.store, old, claims, asked.version, outcome)
+        return claims, replace_claim(self.store, old, claims, form.version, outcome)
 
-    def save_claim(self, who: Account, asked: forms.ClaimEdit) -> Change:
+    def save_claim(self, user: Account, form: forms.ClaimEdit) -> Change:
         """Write an edit; what touches safety is proposed to a second reviewer."""
-        _need_reason(asked.reason)
-        edit = self.plan_claim(who, asked)[1]
-        return self.writing().make(edit.asked(asked.reason, key=asked.key), who.name)
+        _need_reason(form.reason)
+        edit = self.plan_claim(user, form)[1]
+        return self.writing().make(edit.asked(form.reason, key=form.key), user.name)
 
-    def _make(self, who: Account, asked: forms.Form, edit: Edit) -> Change:
+    def _make(self, user: Account, form: forms.Form, edit: Edit) -> Change:
         """Write an edit with the reason, the key and the version of the request."""
-        version = asked.version if isinstance(asked, forms.VersionedRequest) else ""
-        return self.writing().make(edit.asked(asked.reason, version, asked.key), who.name)
+        version = form.version if isinstance(form, forms.VersionedRequest) else ""
+        return self.writing().make(edit.asked(form.reason, version, form.key), user.name)
 
     def editable(self, claim: str) -> StoredClaim | None:
         """Return the claim that is edited; None for the empty name, FormError for a wrong one."""
@@ -258,48 +256,48 @@ class Desk:
             raise FormError([fault(field, "which", words=words[:80])])
         return found[0]
 
-    def save_concept(self, who: Account, asked: forms.ConceptEdit) -> Change:
+    def save_concept(self, user: Account, form: forms.ConceptEdit) -> Change:
         """Write a concept, or the fields of one that changed."""
-        old = self.concept(asked.was) if asked.was else None
-        values = asked.model_dump(exclude={"was", "version", "reason", "key"})
+        old = self.concept(form.was) if form.was else None
+        values = form.model_dump(exclude={"was", "version", "reason", "key"})
         if old:
             values |= {"id": old.id, "class_name": old.class_name}
-        entry = Concept(**values | {"broader": self._broader(asked.broader)})
+        entry = Concept(**values | {"broader": self._broader(form.broader)})
         self._check_concept(entry, old is None)
         edit = change_concept(self.store, entry) if old else add_concept(entry)
-        return self._make(who, asked, edit)
+        return self._make(user, form, edit)
 
-    def add_aliases(self, who: Account, asked: forms.Aliases) -> Change:
+    def add_aliases(self, user: Account, form: forms.Aliases) -> Change:
         """Add names to a concept."""
-        old = self.concept(asked.concept)
+        old = self.concept(form.concept)
         entry = replace(
             old,
-            alt_zh=tuple(dict.fromkeys((*old.alt_zh, *asked.zh))),
-            alt_en=tuple(dict.fromkeys((*old.alt_en, *asked.en))),
+            alt_zh=tuple(dict.fromkeys((*old.alt_zh, *form.zh))),
+            alt_en=tuple(dict.fromkeys((*old.alt_en, *form.en))),
         )
         self._check_concept(entry, False)
-        return self._make(who, asked, change_concept(self.store, entry))
+        return self._make(user, form, change_concept(self.store, entry))
 
-    def merge(self, who: Account, asked: forms.ConceptMerge) -> Change:
+    def merge(self, user: Account, form: forms.ConceptMerge) -> Change:
         """Merge one concept into another of its kind."""
-        source, target = self.concept(asked.concept), self.one("target", asked.target)
-        edit = merging.merge_concepts(self.store, source.iri.value, target, asked.reason)
-        return self._make(who, asked, edit)
+        source, target = self.concept(form.concept), self.one("target", form.target)
+        edit = merging.merge_concepts(self.store, source.iri.value, target, form.reason)
+        return self._make(user, form, edit)
 
-    def split(self, who: Account, asked: forms.ConceptSplit) -> Change:
+    def split(self, user: Account, form: forms.ConceptSplit) -> Change:
         """Make a new concept of some claims of another."""
-        old = self.concept(asked.concept)
-        part = Concept(asked.new_id, old.class_name, asked.zh, asked.en, broader=old.broader)
+        old = self.concept(form.concept)
+        part = Concept(form.new_id, old.class_name, form.zh, form.en, broader=old.broader)
         self._check_concept(part, True)
-        edit = merging.split_concept(self.store, old.iri.value, part, asked.claims)
-        return self._make(who, asked, edit)
+        edit = merging.split_concept(self.store, old.iri.value, part, form.claims)
+        return self._make(user, form, edit)
 
-    def deprecate(self, who: Account, asked: forms.Deprecation) -> Change:
+    def deprecate(self, user: Account, form: forms.Deprecation) -> Change:
         """Retire a concept, in favour of another or of none."""
-        old = self.concept(asked.concept)
-        target = self.one("target", asked.target) if asked.target else ""
-        edit = merging.deprecate_concept(self.store, old.iri.value, target, asked.reason)
-        return self._make(who, asked, edit)
+        old = self.concept(form.concept)
+        target = self.one("target", form.target) if form.target else ""
+        edit = merging.deprecate_concept(self.store, old.iri.value, target, form.reason)
+        return self._make(user, form, edit)
 
     def _broader(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of broader concepts as ids where they mean one."""
@@ -328,66 +326,66 @@ class Desk:
 
     # mappings, quarantine, reports, proposals
 
-    def decide_mapping(self, who: Account, asked: forms.MappingDecision) -> Change:
+    def decide_mapping(self, user: Account, form: forms.MappingDecision) -> Change:
         """Accept, reject, rule out or reopen a mapping."""
         edit = mappings.decide_mapping(
             self.store,
-            asked.mapping,
-            _MAPPED[asked.action],
-            predicate=asked.predicate,
-            negated=asked.action == "rule-out",
-            reviewer=who.name,
+            form.mapping,
+            _MAPPED[form.action],
+            predicate=form.predicate,
+            negated=form.action == "rule-out",
+            reviewer=user.name,
         )
-        return self._make(who, asked, edit)
+        return self._make(user, form, edit)
 
-    def import_mappings(self, who: Account, asked: forms.MappingImport) -> Change:
+    def import_mappings(self, user: Account, form: forms.MappingImport) -> Change:
         """Import rows as candidates: of a table, of links in cases, or of a look at UMLS."""
-        if asked.source == "cases":
+        if form.source == "cases":
             rows: MappingSet = mappings.case_rows(self.store)
-        elif asked.source == "umls":
-            rows = mappings.candidates(self.concept(asked.about), self.kb)
+        elif form.source == "umls":
+            rows = mappings.candidates(self.concept(form.about), self.kb)
         else:
-            rows = parse_sssom(asked.text)
+            rows = parse_sssom(form.text)
         edit = mappings.import_mappings(self.store, rows)
-        read = f"{len(rows.rows)} rows ({asked.source})"
-        return self._make(who, asked, replace(edit, reason=read))
+        read = f"{len(rows.rows)} rows ({form.source})"
+        return self._make(user, form, replace(edit, reason=read))
 
-    def refuse(self, who: Account, asked: forms.Refusal) -> tuple[Change, ...]:
+    def refuse(self, user: Account, form: forms.Refusal) -> tuple[Change, ...]:
         """Reject claims of the quarantine, all or none."""
         writing = self.writing()
-        keys = {e.claim: f"{asked.key} {e.claim}" if asked.key else "" for e in asked.claims}
+        keys = {e.claim: f"{form.key} {e.claim}" if form.key else "" for e in form.claims}
         with writing.writer.turn():
             edits = [
-                quarantine.reject_claim(self.store, e.claim, asked.reason).asked(
-                    asked.reason, e.version, keys[e.claim]
+                quarantine.reject_claim(self.store, e.claim, form.reason).asked(
+                    form.reason, e.version, keys[e.claim]
                 )
-                for e in asked.claims
+                for e in form.claims
                 if not writing.of_key(keys[e.claim])
             ]
-            return writing.make_all(edits, who.name) if edits else ()
+            return writing.make_all(edits, user.name) if edits else ()
 
-    def answer_report(self, who: Account, asked: forms.ReportAnswer) -> Change:
+    def answer_report(self, user: Account, form: forms.ReportAnswer) -> Change:
         """Close a reader's report with an answer."""
-        taken = asked.action == "right"
-        edit = feedback.answer_report(self.store, asked.report, taken, asked.reason)
-        return self._make(who, asked, edit)
+        taken = form.action == "right"
+        edit = feedback.answer_report(self.store, form.report, taken, form.reason)
+        return self._make(user, form, edit)
 
-    def propose(self, who: Account, asked: forms.TermProposal) -> Change:
+    def propose(self, user: Account, form: forms.TermProposal) -> Change:
         """Propose a relation or a shape."""
-        kind, name = proposals.read_turtle(asked.turtle)
-        edit = proposals.propose_term(kind, name, asked.turtle, asked.reason)
-        return self._make(who, asked, edit)
+        kind, name = proposals.read_turtle(form.turtle)
+        edit = proposals.propose_term(kind, name, form.turtle, form.reason)
+        return self._make(user, form, edit)
 
-    def settle(self, who: Account, asked: forms.ProposalDecision) -> Change:
+    def settle(self, user: Account, form: forms.ProposalDecision) -> Change:
         """Approve or decline a proposal of somebody else."""
-        approve = asked.action == "approve"
-        edit = proposals.settle_proposal(self.writing(), asked.proposal, approve, who.name)
-        return self._make(who, asked, edit)
+        approve = form.action == "approve"
+        edit = proposals.settle_proposal(self.writing(), form.proposal, approve, user.name)
+        return self._make(user, form, edit)
 
 
-def outcome_of(who: Account, old: StoredClaim | None, claims: Sequence[Claim]) -> Outcome:
+def outcome_of(user: Account, old: StoredClaim | None, claims: Sequence[Claim]) -> Outcome:
     """Return where claims are to stand: what touches safety waits for a second reviewer."""
-    if not has_right(who.role, Right.EDIT):
+    if not has_right(user.role, Right.EDIT):
         return PROPOSE
     if old is not None and old.home != ACCEPTED:
         return MEND

@@ -66,7 +66,7 @@ def file_report(
     ]
     if read_report(changes.store, node.value) is None:
         changes.writer.write(
-            quads, key=f"report {node.value}", who="a reader", why=f"report: {kind}"
+            quads, key=f"report {node.value}", agent="a reader", reason=f"report: {kind}"
         )
     result = read_report(changes.store, node.value)
     if result is None:

@@ -114,8 +114,8 @@ class Refresher:
                 found.added,
                 found.removed,
                 key=f"rederive after {writer.sequence}",
-                who=_WHO,
-                why="inherited cautions after a change",
+                agent=_WHO,
+                reason="inherited cautions after a change",
             )
             self._living.refresh(found.claims)
             self._follow(found.claims, ())

@@ -188,8 +188,8 @@ class Writer:
         remove: Iterable[Quad] = (),
         *,
         key: str,
-        who: str,
-        why: str,
+        agent: str,
+        reason: str,
         graphs: Graphs = NO_GRAPHS,
         request: str = "",
     ) -> int:
@@ -200,7 +200,7 @@ class Writer:
         was asked for under it. After a KnowledgeBaseError the
         same call may be made again, and is finished once there is room.
         """
-        if not (key and who and why):
+        if not (key and agent and reason):
             raise UsageError("a change states its key, who makes it and why")
         added, removed = tuple(add), tuple(remove)
         with self._turn:
@@ -208,7 +208,8 @@ class Writer:
             self._finish_earlier()
             if (known := self.journal.find(key)) is not None:
                 return known
-            record = replace(self._record(key, who, why, removed, added, graphs), request=request)
+            record = self._record(key, agent, reason, removed, added, graphs)
+            record = replace(record, request=request)
             _rehearse(record)
             self.journal.append(record)
             with suppress(KnowledgeBaseError):
@@ -225,7 +226,7 @@ class Writer:
             raise KeyReuseError(record.when)
         return record
 
-    def undo(self, sequence: int, *, who: str, why: str) -> int:
+    def undo(self, sequence: int, *, agent: str, reason: str) -> int:
         """Undo journal record ``sequence`` by a new record, and return its number.
 
         What the record removed comes back and what it added goes; undone twice changes nothing.
@@ -249,13 +250,11 @@ class Writer:
                         (f"record {sequence}",),
                         f"record {later.sequence} changed the same quads; undo that one first",
                     )
-            gone, come = record.graphs
-            return self.write(
-                record.removed, record.added, key=key, who=who, why=why, graphs=(come, gone)
-            )
+            change, graphs = (record.removed, record.added), record.graphs[::-1]
+            return self.write(*change, key=key, agent=agent, reason=reason, graphs=graphs)
 
-    def erase(self, who: str, why: str) -> int:
-        """Erase from the journal what the changes by ``who`` for ``why`` removed.
+    def erase(self, agent: str, reason: str) -> int:
+        """Erase from the journal what the changes by ``agent`` for ``reason`` removed.
 
         Return how many records had any of it. What the store has again stays, and what it had
         before any record, since a build would bring it back.
@@ -266,7 +265,7 @@ class Writer:
             gone = {
                 quad
                 for record in records()
-                if (record.who, record.why) == (who, why)
+                if (record.who, record.why) == (agent, reason)
                 for quad in record.removed
             }
             came = set[Quad]()
@@ -283,7 +282,7 @@ class Writer:
             return self.journal.erase(gone) if gone else 0
 
     def load(
-        self, add: Iterable[Quad], *, key: str, who: str, why: str, lines: Iterable[str] = ()
+        self, add: Iterable[Quad], *, key: str, agent: str, reason: str, lines: Iterable[str] = ()
     ) -> int:
         """Add much as one change; it is in the journal on return, in the store a little later.
 
@@ -296,13 +295,13 @@ class Writer:
         quads = n_quads(added)
         blank = b" _:" in quads or b"\n_:" in quads or quads[:2] == b"_:"
         if blank or len(added) + text.count(b"\n") < _BULK:
-            return self.write((*added, *parse_n_quads(text)), key=key, who=who, why=why)
+            return self.write((*added, *parse_n_quads(text)), key=key, agent=agent, reason=reason)
         with self._turn:
             if (known := self.journal.find(key)) is not None:
                 return known
             if self._loader.idle:
                 self._finish_earlier()
-            record, written = self._record(key, who, why, (), (), NO_GRAPHS), quads + text
+            record, written = self._record(key, agent, reason, (), (), NO_GRAPHS), quads + text
             _check_escaped(quads, added)
             if b"\\" in text:
                 _check_escaped(text)
@@ -337,14 +336,14 @@ class Writer:
     def _record(
         self,
         key: str,
-        who: str,
-        why: str,
+        agent: str,
+        reason: str,
         removed: tuple[Quad, ...],
         added: tuple[Quad, ...],
         graphs: Graphs,
     ) -> Record:
         when = self._now().isoformat(timespec="milliseconds")
-        return Record(self.journal.sequence + 1, key, who, why, when, removed, added, graphs)
+        return Record(self.journal.sequence + 1, key, agent, reason, when, removed, added, graphs)
 
     def _load(self, sequence: int, written: bytes) -> None:
         self.store.load_n_quads(written)

@@ -274,8 +274,8 @@ class Updater:
                 added,
                 removed,
                 key=author.key,
-                who=author.who,
-                why=author.why,
+                agent=author.who,
+                reason=author.why,
                 graphs=graphs,
                 request=author.request,
             )
