@@ -28,6 +28,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.app import create_app, run_server
 from shiyi.server.http.channel import Channel
 from shiyi.server.http.problems import STATUSES, status_of
+from shiyi.server.site.opening import open_site
 from shiyi.server.views.concept import THEMES
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import build_generation
@@ -390,6 +391,18 @@ def test_language_chosen_by_address_then_cookie_then_browser(client: FlaskClient
 def test_every_property_of_themes_is_in_vocabulary() -> None:
     for name in (name for names in THEMES.values() for name in names):
         assert hasattr(SHIYI, name), name
+
+
+def test_page_lists_guidance_by_topic(starter_kb: Path) -> None:
+    site = open_site(starter_kb, Settings(), read_only=True)
+    try:
+        page = create_app(site).test_client().get("/page/substance-yiner?lang=en").text
+        section = page.partition('id="theme-guidance"')[2].partition("</section>")[0]
+        assert "<dt>storage</dt>" in section
+        assert "<dt>preparation</dt>" in section
+        assert "fridge" in section
+    finally:
+        site.close()
 
 
 def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def test_whoever_asks_what_to_avoid_is_recommended_nothing(runtime: Runtime, que
         "aggravates",
         "derivedCaution",
         "hasRedFlag",
+        "guidance",
     }
     assert {c.predicate.iri.removeprefix(VOCAB) for c in answer.citations} <= against
     assert "没有列出的不等于没有风险" in answer.text or "not thereby free of risk" in answer.text

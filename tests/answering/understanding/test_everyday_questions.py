@@ -13,9 +13,8 @@ WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_thing_named_beside_wish_for_advice_is_checked(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, WORT, method=method)
-    (warned,) = [w for w in answer.warnings if w.severity == "interaction"]
+    (warned,) = [w for w in answer.warnings if w.severity == "interaction" and "major" in w.text]
     assert warned.text.startswith("St John's wort")
-    assert "major" in warned.text
 
 
 def test_what_gout_forbids_is_named_by_groups(runtime: Runtime) -> None:

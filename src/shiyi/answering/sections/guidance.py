@@ -32,7 +32,7 @@ _OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobo
 _INFANT: Final = resource("population-infant").value
 _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is asked, the best first
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
-_JUDGED_AS, _BROADER, _KIN, _NARROWER = 2, 3, 20, 40
+_JUDGED_AS, _BROADER, _SOURCE, _KIN, _NARROWER = 2, 3, 15, 20, 40
 _MOST, _MOST_THINGS = 2, 3
 _CONCLUDED: Final = {
     "no": "do_not_combine", "ask": "ask_first", "limited": "may_be_considered",
@@ -67,11 +67,6 @@ class Guide:
     rank: int = _OTHER
 
     @property
-    def bars(self) -> bool:
-        """Return whether something is not to be had by this person, or with this medicine."""
-        return self.is_of_pair and self.verdict == "no" and self.topic != "effect"
-
-    @property
     def is_of_pair(self) -> bool:
         """Return whether it judges its subject beside something else that is asked about."""
         return bool(self.about) and self.topic in JUDGED
@@ -86,7 +81,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     parsed = context.parsed
     contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
-    if parsed.urgent or parsed.is_feverish_child() or listed:
+    if parsed.urgent or parsed.is_feverish_child() or parsed.asks_of_unknown() or listed:
         return ()
     named = _named(parsed)
     reach = _reach(context, named)
@@ -143,7 +138,8 @@ def _near(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
     if facts.is_a(iri, *AILMENT, SHIYI.Population, SHIYI.Drug):
         yield from ((each, _NARROWER) for each in facts.below(iri)[1:])
     else:
-        yield from ((each, _KIN) for each in facts.kin(iri))
+        far = _SOURCE if facts.is_a(iri, SHIYI.DSIngredient) else _KIN
+        yield from ((each, far) for each in facts.kin(iri))
 
 
 def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Guide]:
@@ -189,8 +185,9 @@ def _rank(
     clear, kinds = topics
     if guide.distance >= _NARROWER and guide.verdict not in _GRAVE:
         return None  # of a kind of what is asked about: that one may be had says too little
-    if _KIN <= guide.distance < _NARROWER and guide.topic == "suitability":
-        return None  # an extract is not judged as the food is
+    kin = guide.topic == "suitability" and _SOURCE <= guide.distance < _NARROWER
+    if kin and (guide.distance >= _KIN or guide.verdict not in _GRAVE):
+        return None  # what an extract may not be had with does not hold of the food
     judges = guide.is_of_pair and guide.topic != "effect"
     if guide.topic == "toxicity" and len(parsed.groups) > 1 and not guide.about:
         return None  # it is asked what they do together
@@ -222,8 +219,9 @@ def _chosen(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tupl
     if not found:
         return ()
     best = found[0]
-    barred = [g for g in found if g.is_of_pair and g.verdict in ("no", "ask")][:1]
-    chosen = [*(g for g in barred if best.topic != "effect" or g.bars), best]
+    judged = (g for g in found if g.is_of_pair and g.topic != "effect")
+    barred = [g for g in judged if g.verdict in ("no", "ask")][:1]
+    chosen = [*(g for g in barred if best.topic != "effect" or g.verdict == "no"), best]
     rest = [g for g in found[1:] if g.about or g.origin < things or best.origin >= things]
     chosen += [g for g in rest if g.rank == best.rank and _adds(g, best, clear)]
     seen: dict[object, Guide] = {}

@@ -150,7 +150,10 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     lines = [
         line
         for line in checked.opening.lines
-        if line.text in asking or not warned or any(f.claim in warned for f in line.facts)
+        if line.text in asking
+        or not warned
+        or SHIYI.confusedWith in _predicates(line)
+        or any(f.claim in warned for f in line.facts)
     ]
     missing = checked.missing
     sections = [  # why a state is met that nobody named
