@@ -85,6 +85,12 @@ def test_recipes_are_read_where_own_form_is_made(
     assert [each.words for recipe in found for each in recipe.uses] == uses.split()
 
 
+def test_amounts_are_those_of_their_group() -> None:
+    raw = "治虚劳。\n人参（二两六铢） 茯苓 \n（各一两） 甘草 黄芪（各半钱）\n上锉，水煎。"
+    (recipe,) = read_recipes(raw, "补肾散", 0, len(raw))
+    assert [each.amount for each in recipe.ingredients] == ["二两六铢", "一两", "半钱", "半钱"]
+
+
 def test_what_stands_far_behind_heading_is_not_read() -> None:
     far = "生川谷中，" * 40
     assert "relieves:腹痛" not in shown(f"味酸。{far}主腹痛。", "山楂")

@@ -55,6 +55,12 @@ def test_set_off_parts_are_subjects_of_their_own() -> None:
     assert ("甘草", "hasFlavour", "酸") not in found
 
 
+def test_parts_have_names_that_a_plant_or_an_animal_bears() -> None:
+    assert ("兔肉", "hasNature", "寒") in claims("内容：味辛，平。肉∶味甘，寒。", "兔头骨")
+    assert not claims("内容：藤∶甘，寒，无毒。", "白花蛇")
+    assert ("芦根", "hasFlavour", "甘") in claims("内容：味甘，寒。", "芦根")  # not the fresh one
+
+
 def test_recipe_with_another_drug_no_claim_of_one() -> None:
     assert ("山楂", "indicatedFor", "头痛") in claims("内容：味酸，温。主治头痛。")
     assert ("山楂", "indicatedFor", "头痛") not in claims("内容：味酸，温。配甘草，治头痛。")

@@ -84,11 +84,6 @@ class Clause:
         """Return what of the sentence is before it."""
         return self.text[self.start : self.first].rstrip(GAP)
 
-    @property
-    def opens(self) -> bool:
-        """Return whether the clause opens its sentence."""
-        return self.first == self.start
-
     def is_damaged(self, start: int, end: int) -> bool:
         """Return whether a character was lost beside a span: a blank stands in its place."""
         return " " in self.text[max(0, start - 1) : end + 1].strip("\n")
@@ -151,6 +146,8 @@ def actions(clause: Clause) -> Parse | None:
     state = clause.state
     if state.harmful or _is_of_a_ban(clause):
         return Parse(clause.last)
+    if pattern("described-kind").search(clause.words) and not pattern("cued").match(clause.words):
+        return None
     bare = pattern("tail").sub("", clause.words)
     if 1 < len(bare) < len(clause.words):
         clause = replace(clause, last=clause.first + len(bare))
@@ -222,7 +219,7 @@ def _is_fused(words: str) -> bool:
         pattern("use-joined").match(words, at)
         and parse_phrase(words[at:]) is Phrase.ACTION
         and parse_phrase(words[:at]) is Phrase.COMPLAINT
-        for at in range(2, len(words) - 2)
+        for at in range(1, len(words) - 1)
     )
 
 
@@ -269,7 +266,7 @@ def _is_made_with(clause: Clause) -> bool:
     taken = (pattern("takes").match(each) for each in pieces)
     if any(match and begins_material(match.string[match.end() :], title) for match in taken):
         return True
-    if clause.opens and begins_material(clause.following, title):
+    if clause.first == clause.start and begins_material(clause.following, title):
         return True
     if any(pattern("with-another").match(each) for each in pieces):
         return True
@@ -312,7 +309,9 @@ def _drugs(words: str, title: str) -> int:
 def _continues_list(clause: Clause) -> bool:
     """Return whether a complaint without a verb is one of those that the entry lists."""
     state = clause.state
-    if _is_warned(clause) or (clause.opens and pattern("harm").match(clause.following)):
+    if _is_warned(clause) or (
+        clause.first == clause.start and pattern("harm").match(clause.following)
+    ):
         return False
     if state.listing in (kinds.RELIEVES, WEAK) or pattern("able-next").match(clause.following):
         return True

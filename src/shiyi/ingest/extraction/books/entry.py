@@ -18,7 +18,7 @@ from shiyi.ingest.extraction.books.clauses import (
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
-from shiyi.ingest.extraction.books.sections import FULL, RECIPE, SKIP, STRICT, blocks
+from shiyi.ingest.extraction.books.sections import FULL, RECIPE, SKIP, STRICT, blocks, is_of_others
 from shiyi.ingest.extraction.books.statement import BookStatement
 from shiyi.ingest.extraction.books.vocabulary import (
     is_of_words,
@@ -93,7 +93,7 @@ def properties(clause: Clause) -> Parse | None:
     """Read natures, flavours and toxicity: with their labels, or bare where a sentence begins."""
     state, at = clause.state, _label(clause)
     seen = {kinds.NATURE, kinds.FLAVOUR} & state.seen
-    if at == -1 or (at is None and not clause.opens and not seen):
+    if at == -1 or (at is None and clause.first != clause.start and not seen):
         return None
     results = list(_run(clause.text, clause.first if at is None else at))
     if not results or (at is None and not _stands_bare(clause, results, not seen)):
@@ -115,7 +115,7 @@ def _stands_bare(clause: Clause, results: list[tuple[str, str, int]], first: boo
     state = clause.state
     if not pattern("bare-follows").match(clause.text[results[-1][2] :]):
         return False
-    if state.listing and not (clause.opens and state.dotted):
+    if state.listing and not (clause.first == clause.start and state.dotted):
         return False
     several = len({name for name, _, _ in results}) > 1
     return several or bool(state.part) or (first and clause.first == 0)
@@ -179,9 +179,17 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             stated = stated or block.mode != STRICT
             shown = replace(each, reported=block.mode == STRICT)
             results.setdefault((each.relation, each.object, each.part, each.polarity), shown)
-    return tuple(sorted(results.values(), key=lambda each: (each.start, each.end)))
+    uses = {(each.part, each.object) for each in results.values() if each.relation in _USES}
+    found = (  # whom it harms that it is for too is of a kind that is not named
+        each
+        for each in results.values()
+        if each.relation not in _WHOM
+        or not any(each.object in used for part, used in uses if part == each.part)
+    )
+    return tuple(sorted(found, key=lambda each: (each.start, each.end)))
 
 
+_WHOM = frozenset({kinds.CAUTION, kinds.CONTRAINDICATED})
 FARTHEST = 150  # characters behind a heading: what follows compares, cites and argues
 _NEXT_IN_LIST = 8  # characters between two things that a list states
 
@@ -203,7 +211,7 @@ def _is_stated(state: State, each: BookStatement, listed: int) -> bool:
 
 
 _STOPS = "。；！？\n"
-_SAME = 4  # sentences of one clause that speak of what the first names
+_SAME = 2  # sentences of one clause that speak of what the first names
 _ANOTHER = "○"  # before another material than the entry's own
 
 
@@ -287,7 +295,7 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
         state.turn(_ANOTHER, doubtful=True)
     state.since += 1
     _turn(state, sentence)
-    if state.part != state.block.part and state.since > (_SAME if state.dotted else 1):
+    if state.part != state.block.part and state.since > (_SAME if state.dotted else 0):
         state.doubtful = True  # whether it still speaks of a part named in passing
     yield from _denials(state, start, sentence)
     clauses = [(start + m.start(), start + m.end()) for m in _CLAUSE.finditer(sentence)]
@@ -318,25 +326,20 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
 
 def _turn(state: State, sentence: str) -> None:
     """Turn to the material that a sentence names first, or that another writer is quoted of."""
-    lead = pattern("quoting").match(sentence)
-    at = lead.end() if lead else 0
-    recipe = pattern("recipe-source").match(sentence)
-    if recipe or (state.block.part and pattern("whole-speaker").match(sentence)):
-        state.aside = state.aside or state.block.part
-        state.block = replace(state.block, part=recipe[0] if recipe else "")
-        state.turn(state.block.part)
-    if lead and not pattern("same-speaker").match(sentence):
-        state.turn(state.block.part)
+    at = _quoted(state, sentence)
     another = pattern("another-named").match(sentence, at) if state.seen else None
     if another and another["name"] not in state.title:
         state.turn(another["name"], doubtful=not _is_named(another["name"], state.title))
+        return
+    if kind := _kind_of_title(sentence[at:], state.title):
+        state.turn(kind, doubtful=True)
         return
     for size in (5, 4, 3, 2, 1):
         name, after = sentence[at : at + size], sentence[at + size :]
         if not _is_named(name, state.title) or pattern("not-turned").match(after):
             continue
         stated = pattern("turns-to").match(after) is not None
-        if size == 1 and not pattern("labelled").match(after):
+        if size == 1 and not pattern("one-turns").match(after):
             continue
         if not stated and pattern("described").match(sentence[at:]):
             continue
@@ -346,8 +349,34 @@ def _turn(state: State, sentence: str) -> None:
             state.doubtful = state.doubtful and not stated
             return
         own = _is_own(name, state.title)
-        state.turn(*((state.block.part,) if own else (name, not stated)))
+        ends = state.block.mode == STRICT and state.title.endswith(name, 1)
+        state.turn(*((state.block.part,) if own and not ends else (name, ends or not stated)))
         return
+
+
+def _quoted(state: State, sentence: str) -> int:
+    """Turn to what another writer is quoted of, or a recipe; return where the words begin."""
+    lead = pattern("quoting").match(sentence)
+    recipe = pattern("recipe-source").match(sentence)
+    whole = state.block.part and not is_of_others(state.block.part)
+    if recipe or (whole and pattern("whole-speaker").match(sentence)):
+        state.aside = state.aside or state.block.part
+        state.block = replace(state.block, part=recipe[0] if recipe else "")
+        state.turn(state.block.part)
+    if lead and not pattern("same-speaker").match(sentence):
+        state.turn(state.block.part)
+    return lead.end() if lead else 0
+
+
+def _kind_of_title(sentence: str, title: str) -> str:
+    """Return the kind of the title that a sentence speaks of, no known material: 棠梨 of 梨."""
+    first = _PIECE.match(sentence)
+    at = first[0].find(title, 1) if first and title else -1
+    name, after = sentence[: at + len(title)], sentence[at + len(title) :]
+    if at not in range(1, 4) or name in materials() or is_of_words(name):
+        return ""
+    turned = pattern("turns-to").match(after) and not pattern("not-turned").match(after)
+    return name if turned and not pattern("kind-lead").search(name[:at]) else ""
 
 
 def _is_named(name: str, title: str) -> bool:
@@ -399,7 +428,7 @@ def _after_part(state: State, at: int, end: int, opening: bool) -> int:
         if match is None or pattern("season").fullmatch(part):
             continue
         known = _names_part(name, part, state.title)
-        if pattern("organ").fullmatch(part) and not pattern("of-animal").search(state.title):
+        if pattern("organ").fullmatch(part) and not pattern("with-organs").search(state.title):
             if pattern("animal").search(state.title):  # of the animal, or of who is treated
                 state.turn(part, doubtful=True)
             continue

@@ -76,16 +76,8 @@ class _Section:
         if number is None or place is None or value == subject:
             self.unlinked[number or 0]["no place"] += 1
             return
-        claim = ExtractedStatement(
-            subject,
-            predicate,
-            value,
-            *place,
-            polarity,
-            sure,
-            (("amount", amount),) if amount else (),
-            span,
-        )
+        amounts = (("amount", amount),) if amount else ()
+        claim = ExtractedStatement(subject, predicate, value, *place, polarity, sure, amounts, span)
         self.claims[number].setdefault((subject, predicate, value, polarity), claim)
 
     def passage_of(self, start: int, end: int) -> int | None:
@@ -130,7 +122,7 @@ class EntryExtractor:
     """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "10"
+    version = "11"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -338,6 +330,8 @@ def _name_of_part(title: str, part: str) -> str:
     """Return the name of a part of what a title names by another part: 虎骨 and 肉 give 虎肉."""
     own = pattern("title-part").search(title)
     stem = title[: own.start()] if own else ""
+    if own and pattern("of-animal").search(title) and (animal := pattern("animal").search(title)):
+        stem = title[: animal.end()]
     known = stem and (stem in materials() or pattern("animal").fullmatch(stem))
     return f"{stem}{part}" if known or f"{stem}{part}" in materials() else f"{title}{part}"
 
@@ -376,6 +370,9 @@ class _Names:
         if self.classic and (words in self.unclear or name in self.unclear):
             return None
         if known := self.lexicon.material(name):
+            fresh = pattern("fresh")
+            if fresh.match(self.lexicon.name(known)) and not fresh.match(words):
+                return self._own("material", name, "Herb")  # the book does not say that it is fresh
             return known
         if name not in materials() or self.lexicon.is_known(name):
             return None
@@ -391,6 +388,8 @@ class _Names:
             return None
         if bare in load_named_parts().get(self.lexicon.name(whole), ()) or title.endswith(bare):
             return whole
+        if pattern("of-animal").search(title) and pattern("plant-part").match(bare):
+            return None
         name = _name_of_part(title, bare)
         return self.lexicon.material(name) or self._own("material", name, "Herb")
 

@@ -13,7 +13,8 @@ _FEWEST = 2  # ingredients of a recipe; what has fewer is a single remedy
 _KNOWN = 0.7  # of the names of a list of ingredients, at least
 _NOTE = re.compile(r"[（(〔][^（）()〔〕]*(?:[（(〔][^（）()〔〕]*[）)〕][^（）()〔〕]*)*[）)〕]?")
 _ITEM = re.compile(
-    rf"(?P<name>[\u4e00-\u9fff]+(?: *[\r\n]+[\u4e00-\u9fff]+)?)[ \u3000]*(?P<note>{_NOTE.pattern})?"
+    r"(?P<name>[\u4e00-\u9fff]+(?: *[\r\n]+[\u4e00-\u9fff]+)?)[ \u3000\r\n]*"
+    rf"(?P<note>{_NOTE.pattern})?"
 )
 _PIECE = re.compile(r"[^，、；。∶：,\s（）()\\x]+")
 Span = tuple[int, int]
@@ -104,12 +105,13 @@ def _read_labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
 def find_material(words: str) -> str:
     """Return the known name in an ingredient's words, without how it is prepared; else nothing.
 
-    >>> known_material("炙甘草"), known_material("焦山楂"), known_material("上件药")
+    >>> find_material("炙甘草"), find_material("焦山楂"), find_material("上件药")
     ('甘草', '山楂', '')
     """
     while words:
         if words in materials():
-            return words
+            single = len(words) == 1 and not pattern("recipe-single").match(words)
+            return "" if single else words  # else a name that has lost its other characters
         lead = pattern("prepared-name").match(words)
         if lead is None:
             return ""
@@ -122,10 +124,14 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
     found: list[Ingredient] = []
     waiting = 0  # where those begin that have no amount of their own yet
     for match in _ITEM.finditer(raw, first, last):
-        meant = pattern("recipe-meant").match(match["note"] or "")
+        note = "".join((match["note"] or "").split())
+        meant = pattern("recipe-meant").match(note)
         if meant and meant["name"] in materials():
             continue  # a thing that its name does not mean
-        amount = pattern("recipe-amount").search("".join((match["note"] or "").split()))
+        if note[-1:] not in _CLOSES:
+            waiting = len(found)
+            continue  # others stand in a note that nothing closes
+        amount = pattern("recipe-amount").search(note[:40])  # then how it is made
         much = amount["much"] if amount else ""
         if amount and amount["each"]:
             found[waiting:] = [replace(one, amount=much) for one in found[waiting:]]
@@ -136,6 +142,10 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
         if amount:
             waiting = len(found)
     return tuple({each.name: each for each in reversed(found)}.values())[::-1]
+
+
+_LOST = frozenset(" \u3000\r\n")
+_CLOSES = frozenset(("", *"）)〕"))
 
 
 def _names(words: str) -> Iterator[str]:
@@ -156,6 +166,8 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
         words = match[0]
         if pattern("recipe-taken").match(words) or pattern("recipe-argued").search(words):
             break
+        if pattern("recipe-varied").match(raw[match.start() : last]):
+            break  # how it is changed for whom
         if pattern("recipe-likened").match(words):
             treats = False
         verb = pattern("use-verb").match(words)
@@ -165,7 +177,7 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
         kind = None if words == name else parse_phrase(bare, treated=treats)
         if kind is Phrase.ACTION and pattern("treats").match(words):
             kind = Phrase.COMPLAINT
-        cut = raw[match.end() : last].lstrip(" \u3000")[:1] in {"\r", "\n"}
+        cut = raw[match.end() : last][:1] in _LOST  # a line or a character ends there
         cut = cut or raw[first : match.start()].rstrip(" \u3000\r\n")[-1:] not in _BEFORE
         if treats and kind and parse_phrase(bare) is Phrase.ACTION:
             causes.add(match.start())

@@ -27,7 +27,7 @@ Piece = tuple[str, int, int]
 
 def restrictions(clause: clauses.Clause) -> clauses.Parse | None:
     """Read for whom it is forbidden or to be used with care, and what it harms."""
-    readers = (_amount, _ban, _read_excess, _read_takers, _harm_goes_on, _harm)
+    readers = (_amount, _kind, _ban, _read_excess, _read_takers, _harm_goes_on, _harm)
     return clauses.read_first(readers, clause)
 
 
@@ -42,6 +42,23 @@ def _amount(clause: clauses.Clause) -> clauses.Parse | None:
 
 def _whole(how: str) -> str:
     return how if len(how) > 1 else how + phrase("eat")
+
+
+def _kind(clause: clauses.Clause) -> clauses.Parse | None:
+    """Read which kind of the subject does harm: those with two kernels."""
+    match = pattern("kind-harms").match(clause.here)
+    if match is None or clauses.begins_material(match["who"], clause.state.title):
+        return None
+    bare = pattern("person").sub("", match["who"])
+    others = ("ban", "eating", "use-verb", "harm")
+    if names_state(clauses.clean(bare)) or any(
+        pattern(each).search(match["who"]) for each in others
+    ):
+        return None
+    clause.state.harms()
+    until = clause.first + match.end("who")
+    kind = clauses.clean(pattern("lead").sub("", match["who"]))
+    return clauses.Parse(clause.last, [clauses.Item(kinds.CAUTION, kind, clause.first, until)])
 
 
 def _people(clause: clauses.Clause) -> str:
@@ -81,7 +98,7 @@ def _states_before(clause: clauses.Clause) -> list[tuple[str, int]]:
     start = 0 if clause.state.dotted else clause.start
     for each in reversed(list(_STATE.finditer(clause.text, start, clause.first))):
         name = _person(each[0])
-        harms = pattern("harm").match(each[0]) or not name
+        harms = pattern("harm").match(pattern("lead").sub("", each[0])) or not name
         if harms or not (pattern("of-person").search(each[0]) or is_sign(clauses.clean(name))):
             listed = parse_phrase(clauses.clean(each[0])) or pattern("use-verb").match(each[0])
             return [] if clause.state.dotted and listed else found  # may end the list before
@@ -97,6 +114,11 @@ def _ban(clause: clauses.Clause) -> clauses.Parse | None:
         return clauses.Parse(clause.last)
     head = clause.words[: ban.start()]
     who = _find_warned(clause, head)
+    led = (pattern("condition-led").match(words) for words in (head, *(words for words, _ in who)))
+    if any(led) or any(
+        clauses.begins_material(head[at:], clause.state.title) for at in range(len(head))
+    ):
+        return clauses.Parse(clause.last)  # of a state beside another, or of another material
     clause.state.listing = ""
     if pattern("eating").match(clause.words) and not pattern("of-person").search(head):
         return None
@@ -132,15 +154,16 @@ def _read_excess(clause: clauses.Clause) -> clauses.Parse | None:
     if joint := pattern("taken-words").match(rest):
         rest = rest[joint.end() :]
     goes_on = rest[:1] not in {"", *clauses.GAP} and not pattern("harm").match(rest)
-    if goes_on and pattern("used-much").match(how):
-        return None  # much is used of something else
+    if goes_on and pattern("used-otherwise").match(how):
+        return None  # much is used of something else, or it is what is raw that harms
     if not rest and match[0] == clause.words and not clause.state.dotted:
         return None
     if not rest and clause.state.dotted:
         rest = clause.text[clause.end : clause.end + 24].lstrip("。" + clauses.GAP)
     if clauses.begins_material(rest):
         return clauses.Parse(clause.last)  # a part of it, or what it is eaten with
-    if state.block.mode != HARMS and _benefits(rest):
+    mild = pattern("often").match(how) and not pattern("ill-after").search(rest)
+    if state.block.mode != HARMS and (mild or _benefits(rest)):
         return None
     if not (pattern("harm").match(rest) or state.block.mode == HARMS) and (
         not pattern("too-much").match(how) or pattern("benefit").match(rest)
@@ -148,7 +171,7 @@ def _read_excess(clause: clauses.Clause) -> clauses.Parse | None:
         return None
     who = _people(clause)
     clause.state.harms()
-    return clauses.caution(clause, who or pattern("taken-words").sub("", _whole(how)))
+    return clauses.caution(clause, who or _whole(pattern("taken-words").sub("", how)))
 
 
 def _benefits(words: str) -> bool:
@@ -175,7 +198,7 @@ def _harm_goes_on(clause: clauses.Clause) -> clauses.Parse | None:
     state = clause.state
     if not state.harmful:
         return None
-    begins = (state.dotted and clause.opens) or pattern("cued").match(clause.words)
+    begins = (state.dotted and clause.first == clause.start) or pattern("cued").match(clause.words)
     if (begins or _is_remedy(clause.words)) and not pattern("harm").match(clause.words):
         state.harmful = False
         return None
@@ -206,7 +229,8 @@ def _harm(clause: clauses.Clause) -> clauses.Parse | None:
     clause.state.harmful = True
     end = clause.end + (_NEAR if clause.state.dotted else 0)
     around = clause.text[max(0, clause.start - _NEAR) : end]
-    if clause.state.block.mode == USES or pattern("harm-if").search(around):
+    surely = pattern("sure-harm").match(words) or (clause.first == 0 and not clause.state.seen)
+    if clause.state.block.mode == USES or (not surely and pattern("harm-if").search(around)):
         return clauses.Parse(clause.last)  # harm of how, when or with what it is eaten
     return clauses.caution(clause)
 

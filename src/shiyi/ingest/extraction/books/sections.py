@@ -225,8 +225,14 @@ class _SectionMode:
             self.mode = FULL
 
 
+def is_of_others(title: str) -> bool:
+    """Return whether what stands under a title is of other materials than the entry's own."""
+    return _mode(title, "") == _OTHERS
+
+
 def _is_remark(words: str) -> bool:
-    return pattern("states").search(words) is not None or len(words) > _LONGEST_PART
+    states = pattern("states").search(words) and not pattern("formula-name").search(words)
+    return bool(states) or len(words) > _LONGEST_PART
 
 
 def _blocks(whole: PlainText) -> Iterator[Block]:
@@ -256,6 +262,8 @@ def _begins(text: str, mark: re.Match[str]) -> bool:
     before = text[: mark.start()]
     if before[-1:] in _BEFORE:
         return True
+    if pattern("_part-end").fullmatch(mark["part"]) and pattern("labelled").match(text, mark.end()):
+        return True  # the stop before it was lost
     introduced = pattern("introduces").search(before[-_SHORT:]) is not None
     another = pattern("kind-of").search(before) is not None
     return introduced and (another or (len(mark["part"]) > 1 and mark["part"] in materials()))
