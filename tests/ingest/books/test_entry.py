@@ -8,8 +8,9 @@ import pytest
 from shiyi.errors import UsageError
 from shiyi.evaluation.tasks.reading import measure_reading
 from shiyi.ingest.extraction.books.entry import read_entry
-from shiyi.ingest.extraction.books.patterns import examples, pattern
+from shiyi.ingest.extraction.books.patterns import pattern
 from shiyi.ingest.extraction.books.recipes import read_recipes
+from shiyi.ontology.lexicon import rows as lexicon_rows
 from tests.support.places import ROOT
 from tests.tables import from_table
 
@@ -45,9 +46,17 @@ def test_entries_of_each_manner_are_read(row: dict[str, str]) -> None:
     assert not set(filter(None, row["not"].split("|"))) & found
 
 
-@pytest.mark.parametrize("example", list(examples()), ids=str)
-def test_patterns_match_their_examples_alone(example: object) -> None:
-    name, text, matches = example.name, example.text, example.matches  # type: ignore[attr-defined]
+EXAMPLES = [
+    (name, each, matches)
+    for name, _, good, bad in lexicon_rows("reading/patterns")
+    for cell, matches in ((good, True), (bad, False))
+    for each in cell.split("|")
+    if each
+]
+
+
+@pytest.mark.parametrize(("name", "text", "matches"), EXAMPLES)
+def test_patterns_match_their_examples_alone(name: str, text: str, matches: bool) -> None:
     assert bool(pattern(name).search(text)) is matches
 
 

@@ -309,9 +309,8 @@ def _drugs(words: str, title: str) -> int:
 def _continues_list(clause: Clause) -> bool:
     """Return whether a complaint without a verb is one of those that the entry lists."""
     state = clause.state
-    if _is_warned(clause) or (
-        clause.first == clause.start and pattern("harm").match(clause.following)
-    ):
+    harms = clause.first == clause.start and pattern("harm").match(clause.following)
+    if harms or _is_warned(clause):
         return False
     if state.listing in (kinds.RELIEVES, WEAK) or pattern("able-next").match(clause.following):
         return True

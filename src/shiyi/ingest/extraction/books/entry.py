@@ -180,13 +180,10 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             shown = replace(each, reported=block.mode == STRICT)
             results.setdefault((each.relation, each.object, each.part, each.polarity), shown)
     uses = {(each.part, each.object) for each in results.values() if each.relation in _USES}
-    found = (  # whom it harms that it is for too is of a kind that is not named
-        each
-        for each in results.values()
-        if each.relation not in _WHOM
-        or not any(each.object in used for part, used in uses if part == each.part)
-    )
-    return tuple(sorted(found, key=lambda each: (each.start, each.end)))
+    for key in [key for key in results if key[0] in _WHOM]:
+        if any(key[1] in used and key[2] == part for part, used in uses):
+            del results[key]  # a kind of what it is for is meant, which is not named
+    return tuple(sorted(results.values(), key=lambda each: (each.start, each.end)))
 
 
 _WHOM = frozenset({kinds.CAUTION, kinds.CONTRAINDICATED})
@@ -297,7 +294,6 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
     _turn(state, sentence)
     if state.part != state.block.part and state.since > (_SAME if state.dotted else 0):
         state.doubtful = True  # whether it still speaks of a part named in passing
-    yield from _denials(state, start, sentence)
     clauses = [(start + m.start(), start + m.end()) for m in _CLAUSE.finditer(sentence)]
     denied = _find_denied([text[first:last] for first, last in clauses])
     at = start
@@ -458,16 +454,3 @@ def _may_be_part(words: str) -> bool:
     if part is None or pattern("not-part").search(words):
         return False
     return parse_phrase(words) is None or pattern("animal").search(words) is not None
-
-
-def _denials(state: State, start: int, sentence: str) -> Iterator[BookStatement]:
-    """Yield what a sentence refuses in so many words."""
-    if not pattern("denied").search(sentence):
-        return
-    for name, group, relation in (
-        ("denied-nature", "nature", kinds.NATURE),
-        ("denied-use", "what", kinds.RELIEVES),
-    ):
-        if match := pattern(name).search(sentence):
-            places = state.block.text.span(start + match.start(), start + match.end())
-            yield BookStatement(relation, match[group], *places, kinds.DENIED, state.part)

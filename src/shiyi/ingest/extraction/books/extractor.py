@@ -19,7 +19,7 @@ from shiyi.ingest.extraction.books.clauses import clean
 from shiyi.ingest.extraction.books.entry import read_entry
 from shiyi.ingest.extraction.books.patterns import pattern, synonyms
 from shiyi.ingest.extraction.books.recipes import Recipe, read_recipes
-from shiyi.ingest.extraction.books.statement import DENIED, BookStatement
+from shiyi.ingest.extraction.books.statement import BookStatement
 from shiyi.ingest.extraction.books.vocabulary import Phrase, load_named_parts, materials, today
 from shiyi.ingest.extraction.extractor import ExtractedStatement, Extraction
 from shiyi.model.claim import Polarity, Tier
@@ -45,7 +45,7 @@ _LONGEST_METHOD = 4  # characters of the name of a way of cooking
 _REPORTED = 0.9  # how sure it is what a commentary says
 SCHEME = resource("scheme-old-terms")
 
-_Key = tuple[NamedNode, NamedNode, Object, Polarity]
+_Key = tuple[NamedNode, NamedNode, Object]
 
 
 @dataclass(slots=True)
@@ -66,7 +66,6 @@ class _Section:
         predicate: NamedNode,
         value: Object,
         span: tuple[int, int],
-        polarity: Polarity = Polarity.POSITIVE,
         sure: float = 1.0,
         amount: str = "",
     ) -> None:
@@ -77,8 +76,10 @@ class _Section:
             self.unlinked[number or 0]["no place"] += 1
             return
         amounts = (("amount", amount),) if amount else ()
-        claim = ExtractedStatement(subject, predicate, value, *place, polarity, sure, amounts, span)
-        self.claims[number].setdefault((subject, predicate, value, polarity), claim)
+        claim = ExtractedStatement(
+            subject, predicate, value, *place, Polarity.POSITIVE, sure, amounts, span
+        )
+        self.claims[number].setdefault((subject, predicate, value), claim)
 
     def passage_of(self, start: int, end: int) -> int | None:
         """Return the number of the passage that a span lies in."""
@@ -197,10 +198,9 @@ class EntryExtractor:
                 reason = "with another drug" if each.combined else "of no known name"
                 found.unlinked[number][reason] += 1
                 continue
-            polarity = Polarity.NEGATIVE if each.polarity == DENIED else Polarity.POSITIVE
             sure = _REPORTED if each.reported else 1.0
             for predicate, value in self._link_parts(each, names):
-                found.add(about, predicate, value, (each.start, each.end), polarity, sure)
+                found.add(about, predicate, value, (each.start, each.end), sure)
 
     def _aliases(self, raw: str, start: int, subject: NamedNode, names: "_Names") -> None:
         """Read other names of the subject, before anything else is spoken of."""

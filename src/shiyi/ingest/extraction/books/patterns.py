@@ -1,23 +1,13 @@
 """Patterns of ``ontology/lexicon/reading``: with examples that each must and must not match."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 
 from shiyi.errors import TableError
 from shiyi.ontology.lexicon import rows
 
 _REFERENCE = re.compile(r"\{\{([\w-]+)\}\}")
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A span that the pattern ``name`` must match, or must not."""
-
-    name: str
-    text: str
-    matches: bool
 
 
 @cache
@@ -37,13 +27,6 @@ def pattern(name: str) -> re.Pattern[str]:
         return re.compile(_texts()[name])
     except (KeyError, re.error) as fault:
         raise TableError([f"reading/patterns.tsv: {name} is no pattern: {fault}"]) from fault
-
-
-def examples() -> Iterator[Example]:
-    """Yield the examples of every pattern."""
-    for name, _, good, bad in rows("reading/patterns"):
-        for cell, matches in ((good, True), (bad, False)):
-            yield from (Example(name, each, matches) for each in cell.split("|") if each)
 
 
 @cache
@@ -76,10 +59,6 @@ def _corrections() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 
 def correct_miscodings(words: str) -> str:
-    """Return words with the miscodings of the corpus put right.
-
-    >>> corrected("天行黄胆")
-    '天行黄疸'
-    """
+    """Return words with the miscodings of the corpus put right."""
     wrong, right = _corrections()
     return wrong.sub(lambda match: right[match[0]], words)

@@ -103,11 +103,7 @@ def _read_labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
 
 
 def find_material(words: str) -> str:
-    """Return the known name in an ingredient's words, without how it is prepared; else nothing.
-
-    >>> find_material("炙甘草"), find_material("焦山楂"), find_material("上件药")
-    ('甘草', '山楂', '')
-    """
+    """Return the known name in an ingredient's words, without how it is prepared; else nothing."""
     while words:
         if words in materials():
             single = len(words) == 1 and not pattern("recipe-single").match(words)
@@ -128,7 +124,7 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
         meant = pattern("recipe-meant").match(note)
         if meant and meant["name"] in materials():
             continue  # a thing that its name does not mean
-        if note[-1:] not in _CLOSES:
+        if note and note[-1] not in "）)〕":
             waiting = len(found)
             continue  # others stand in a note that nothing closes
         amount = pattern("recipe-amount").search(note[:40])  # then how it is made
@@ -145,7 +141,6 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
 
 
 _LOST = frozenset(" \u3000\r\n")
-_CLOSES = frozenset(("", *"）)〕"))
 
 
 def _names(words: str) -> Iterator[str]:

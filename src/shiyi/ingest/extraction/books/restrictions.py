@@ -47,18 +47,17 @@ def _whole(how: str) -> str:
 def _kind(clause: clauses.Clause) -> clauses.Parse | None:
     """Read which kind of the subject does harm: those with two kernels."""
     match = pattern("kind-harms").match(clause.here)
-    if match is None or clauses.begins_material(match["who"], clause.state.title):
-        return None
-    bare = pattern("person").sub("", match["who"])
+    who = pattern("lead").sub("", match["who"]) if match else ""
     others = ("ban", "eating", "use-verb", "harm")
-    if names_state(clauses.clean(bare)) or any(
-        pattern(each).search(match["who"]) for each in others
-    ):
+    if not who or any(pattern(each).search(who) for each in others):
+        return None
+    person = names_state(clauses.clean(pattern("person").sub("", who)))
+    if match is None or person or clauses.begins_material(who, clause.state.title):
         return None
     clause.state.harms()
     until = clause.first + match.end("who")
-    kind = clauses.clean(pattern("lead").sub("", match["who"]))
-    return clauses.Parse(clause.last, [clauses.Item(kinds.CAUTION, kind, clause.first, until)])
+    item = clauses.Item(kinds.CAUTION, clauses.clean(who), clause.first, until)
+    return clauses.Parse(clause.last, [item])
 
 
 def _people(clause: clauses.Clause) -> str:
@@ -115,9 +114,8 @@ def _ban(clause: clauses.Clause) -> clauses.Parse | None:
     head = clause.words[: ban.start()]
     who = _find_warned(clause, head)
     led = (pattern("condition-led").match(words) for words in (head, *(words for words, _ in who)))
-    if any(led) or any(
-        clauses.begins_material(head[at:], clause.state.title) for at in range(len(head))
-    ):
+    others = (clauses.begins_material(head[at:], clause.state.title) for at in range(len(head)))
+    if any(led) or any(others):
         return clauses.Parse(clause.last)  # of a state beside another, or of another material
     clause.state.listing = ""
     if pattern("eating").match(clause.words) and not pattern("of-person").search(head):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-AFFIRMED, DENIED = "affirmed", "denied"
+AFFIRMED = "affirmed"
 CONTRAINDICATED, CAUTION, INCOMPATIBLE = "contraindicatedIn", "cautionIn", "incompatibleWith"
 EFFICACY, RELIEVES, CHANNEL = "hasEfficacy", "relieves", "hasMeridianTropism"
 NATURE, FLAVOUR, TOXICITY = "hasNature", "hasFlavour", "hasToxicity"

@@ -52,20 +52,13 @@ def load_named_parts() -> Mapping[str, frozenset[str]]:
 
 
 def names_material(words: str, title: str = "") -> bool:
-    """Return whether words name a material, or a part of one or of the entry's own.
-
-    >>> names_material("鲫鱼子"), names_material("叶", "桑"), names_material("张仲景")
-    (True, True, False)
-    """
+    """Return whether words name a material, or a part of one or of the entry's own."""
     if words in materials() or pattern("_part-end").fullmatch(words):
         return True
     if title and title in words and len(words) <= len(title) + 2:
         return True
-    return any(words[:-size] in materials() and _is_part(words[-size:]) for size in (1, 2))
-
-
-def _is_part(words: str) -> bool:
-    return pattern("_part-end").fullmatch(words) is not None
+    part = pattern("_part-end")
+    return any(words[:-n] in materials() and part.fullmatch(words[-n:]) for n in (1, 2))
 
 
 @cache
@@ -77,11 +70,7 @@ def _kinds() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1 << 14)
 def is_of_words(words: str) -> bool:
-    """Return whether words are no more than words that are not names of materials.
-
-    >>> is_of_words("乳汁不通"), is_of_words("半夏性燥")
-    (True, False)
-    """
+    """Return whether words are no more than words that are not names of materials."""
     ends = {0}
     for at in range(len(words)):
         if at in ends:
@@ -105,9 +94,6 @@ def parse_phrase(words: str, treated: bool = False) -> Phrase | None:
     """Return what words name that consist of known words throughout; None for anything else.
 
     What is ``treated`` is a complaint where it can be read as one.
-
-    >>> phrase_of("心腹冷痛"), phrase_of("补中益气"), phrase_of("桂性偏阳")
-    (<Phrase.COMPLAINT: 'complaint'>, <Phrase.ACTION: 'action'>, None)
     """
     if not words or not _characters().issuperset(words):
         return None
@@ -126,11 +112,7 @@ def _pieces(words: str, at: int) -> list[tuple[int, frozenset[str]]]:
 
 @lru_cache(maxsize=1 << 14)
 def names_state(words: str) -> bool:
-    """Return whether words name whom a warning is for: a person, a state or a disease.
-
-    >>> names_state("阴虚火动"), names_state("小儿"), names_state("世人")
-    (True, True, False)
-    """
+    """Return whether words name whom a warning is for: a person, a state or a disease."""
     if pattern("no-complaint").search(words) or pattern("eating").match(words):
         return False
     if len(words) == 1:
@@ -172,10 +154,6 @@ def _is_made_of(words: str, wanted: frozenset[str]) -> int:
     return fewest[-1][0] if _WANTED in fewest[-1][1] else 0
 
 
-def _is_material(words: str) -> bool:
-    return "material" in _kinds().get(words, ())
-
-
 # what may follow a word of an action: verb, its object, another verb; a word that is an action
 _FOLLOWS: Final[Mapping[str, Mapping[str, str]]] = {
     "start": {"lead": "start", "verb": "verb", "raise": "raised", "whole": "done"},
@@ -194,7 +172,8 @@ def _words_of_action(words: str) -> int:
 
     It is 0 for what is none, and for what begins with the name of a material or is done to one.
     """
-    if any("material" in kinds for _, kinds in _pieces(words, 0)) or _is_material(words[1:]):
+    begun = (_kinds().get(words[1:], ()), *(kinds for _, kinds in _pieces(words, 0)))
+    if any("material" in kinds for kinds in begun):
         return 0
     fewest: list[dict[str, int]] = [{} for _ in range(len(words) + 1)]
     fewest[0]["start"] = 0
