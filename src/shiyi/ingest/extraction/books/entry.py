@@ -180,13 +180,15 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             shown = replace(each, reported=block.mode == STRICT)
             results.setdefault((each.relation, each.object, each.part, each.polarity), shown)
     uses = {(each.part, each.object) for each in results.values() if each.relation in _USES}
-    for key in [key for key in results if key[0] in _WHOM]:
-        if any(key[1] in used and key[2] == part for part, used in uses):
-            del results[key]  # a kind of what it is for is meant, which is not named
-    return tuple(sorted(results.values(), key=lambda each: (each.start, each.end)))
+    found = (  # whom it harms that it is for too is of a kind that is not named
+        each
+        for each in results.values()
+        if each.relation not in _RESTRICTIONS
+        or not any(each.object in used for part, used in uses if part == each.part)
+    )
+    return tuple(sorted(found, key=lambda each: (each.start, each.end)))
 
 
-_WHOM = frozenset({kinds.CAUTION, kinds.CONTRAINDICATED})
 FARTHEST = 150  # characters behind a heading: what follows compares, cites and argues
 _NEXT_IN_LIST = 8  # characters between two things that a list states
 

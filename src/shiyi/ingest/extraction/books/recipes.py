@@ -106,8 +106,7 @@ def find_material(words: str) -> str:
     """Return the known name in an ingredient's words, without how it is prepared; else nothing."""
     while words:
         if words in materials():
-            single = len(words) == 1 and not pattern("recipe-single").match(words)
-            return "" if single else words  # else a name that has lost its other characters
+            return words if len(words) > 1 or pattern("recipe-single").match(words) else ""
         lead = pattern("prepared-name").match(words)
         if lead is None:
             return ""
@@ -140,9 +139,6 @@ def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
     return tuple({each.name: each for each in reversed(found)}.values())[::-1]
 
 
-_LOST = frozenset(" \u3000\r\n")
-
-
 def _names(words: str) -> Iterator[str]:
     """Yield the known names in words that a line end may cut: one name, or one on each side."""
     pieces = words.split()
@@ -172,7 +168,7 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
         kind = None if words == name else parse_phrase(bare, treated=treats)
         if kind is Phrase.ACTION and pattern("treats").match(words):
             kind = Phrase.COMPLAINT
-        cut = raw[match.end() : last][:1] in _LOST  # a line or a character ends there
+        cut = raw[match.end() : last][:1] in {" ", "\u3000", "\r", "\n"}  # or a character is lost
         cut = cut or raw[first : match.start()].rstrip(" \u3000\r\n")[-1:] not in _BEFORE
         if treats and kind and parse_phrase(bare) is Phrase.ACTION:
             causes.add(match.start())
