@@ -37,7 +37,7 @@ def caution_severity(relation: NamedNode, grade: str) -> str:
 def rating_severity(rating: str) -> str:
     """Return the severity of an interaction from its rating, ``unrated`` where there is none.
 
-    >>> of_rating("major"), of_rating("")
+    >>> rating_severity("major"), rating_severity("")
     ('major', 'unrated')
     """
     return rating if rating in RATINGS else "unrated"
