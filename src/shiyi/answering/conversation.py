@@ -256,7 +256,7 @@ def context_after(runtime: Runtime, history: Iterable[str]) -> Context:
 def merge_profiles(old: Profile, new: Profile) -> Profile:
     """Join two profiles; a later word replaces an earlier one, and lists grow.
 
-    >>> merged(Profile(age=30, medicines=("warfarin",)), Profile(age=31)).medicines
+    >>> merge_profiles(Profile(age=30, medicines=("warfarin",)), Profile(age=31)).medicines
     ('warfarin',)
     """
     return Profile(

@@ -364,7 +364,7 @@ class LazyItems(LazyValues):
 class PatchedMap(Mapping[Key, Value]):
     """A mapping after a few of its entries changed; what it was made from stays as it is.
 
-    >>> dict(Changed({"a": 1, "b": 2}, {"a": None, "c": 3}))
+    >>> dict(PatchedMap({"a": 1, "b": 2}, {"a": None, "c": 3}))
     {'b': 2, 'c': 3}
     """
 

@@ -57,7 +57,11 @@ _ORDER: Final = tuple(Role)
 def has_right(role: Role | None, right: Right) -> bool:
     """Return whether a role has a right; ``None`` is somebody who is not signed in.
 
-    >>> may(Role.CURATOR, Right.REVIEW), may(Role.CURATOR, Right.APPROVE), may(None, Right.READ)
+    >>> (
+    ...     has_right(Role.CURATOR, Right.REVIEW),
+    ...     has_right(Role.CURATOR, Right.APPROVE),
+    ...     has_right(None, Right.READ),
+    ... )
     (True, False, False)
     """
     if right is Right.OPEN:

@@ -202,7 +202,7 @@ class Opinions:
 def cohen_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Return Cohen's kappa of two people's decisions on the same claims; None without any spread.
 
-    >>> cohen([1, 1, -1, -1], [1, 1, -1, 1])
+    >>> cohen_kappa([1, 1, -1, -1], [1, 1, -1, 1])
     0.5
     """
     n = len(one)

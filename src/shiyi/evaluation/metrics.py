@@ -182,7 +182,7 @@ class MetricEstimate:
 def estimate_mean(values: Sequence[float], seed: int) -> MetricEstimate:
     """Return mean and percentile bootstrap interval (1,000 resamples of all items).
 
-    >>> m = measured([1.0] * 5, seed=1)
+    >>> m = estimate_mean([1.0] * 5, seed=1)
     >>> m.value, m.low, m.high, m.draws_sd
     (1.0, 1.0, 1.0, 0.0)
     """

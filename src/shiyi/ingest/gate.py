@@ -128,7 +128,7 @@ _CLAUSE = re.compile(r"[，,。；;.!?！？\n]+")
 def is_caution(quote: str) -> bool:
     """Return whether every clause of a quote warns, and none speaks of a benefit.
 
-    >>> cautions_alone("脾胃虚寒者慎服"), cautions_alone("主腹痛，孕妇忌服")
+    >>> is_caution("脾胃虚寒者慎服"), is_caution("主腹痛，孕妇忌服")
     (True, False)
     """
     clauses = [each for each in _CLAUSE.split(quote) if each.strip()]

@@ -54,7 +54,7 @@ def find_class_codes(text: str) -> tuple[str, ...]:
     many complaints (tiredness, sweat) come last. The words are
     ``ontology/lexicon/cues/disease-classes.tsv``.
 
-    >>> classes_named("咳嗽三天，有痰")[0]
+    >>> find_class_codes("咳嗽三天，有痰")[0]
     'a04-04'
     """
     found: dict[str, tuple[bool, int, int]] = {}

@@ -96,7 +96,11 @@ def inflections(form: str) -> Iterator[str]:
 def is_at_boundary(text: str, start: int, end: int) -> bool:
     """Return whether ``[start, end)`` begins and ends no Latin word or number in its middle.
 
-    >>> at_boundary("gingerbread", 0, 6), at_boundary("吃vc片", 1, 3), at_boundary("b12", 0, 2)
+    >>> (
+    ...     is_at_boundary("gingerbread", 0, 6),
+    ...     is_at_boundary("吃vc片", 1, 3),
+    ...     is_at_boundary("b12", 0, 2),
+    ... )
     (False, True, False)
     """
     if start and is_latin(text[start]) and is_latin(text[start - 1]) and text[start - 1] != "'":
@@ -143,7 +147,7 @@ class GroupBuilder:
 class Groups:
     """Numbers by key.
 
-    >>> some = Gathered()
+    >>> some = GroupBuilder()
     >>> for key, number in (("goji", 3), ("maté", 2), ("goji", 1), ("goji", 3)):
     ...     some.add(key, number)
     >>> some = some.groups()
@@ -393,7 +397,7 @@ def _is_a_name(form: str) -> bool:
 def find_favoured_kinds(text: str) -> frozenset[str]:
     """Return the kinds that the words around a mention point to.
 
-    >>> favoured("阴虚体质吃什么")
+    >>> find_favoured_kinds("阴虚体质吃什么")
     frozenset({'Constitution'})
     """
     return frozenset(kind for kind, pattern in cues("senses").items() if pattern.search(text))

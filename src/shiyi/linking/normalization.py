@@ -194,7 +194,7 @@ def _pinyin_of(word: str) -> list[str]:
 def join_latin(text: str) -> str:
     """Return folded Latin letters as one word, so that spacing does not matter.
 
-    >>> joined("gou qi")
+    >>> join_latin("gou qi")
     'gouqi'
     """
     return "".join(_LETTERS.findall(text))
@@ -203,7 +203,7 @@ def join_latin(text: str) -> str:
 def merge_similar_sounds(spoken: tuple[str, ...]) -> tuple[str, ...]:
     """Drop what many speakers do not tell apart: zh/z, ch/c, sh/s, l/n, -ng/-n.
 
-    >>> blurred(("shan", "zheng"))
+    >>> merge_similar_sounds(("shan", "zheng"))
     ('san', 'zen')
     """
     return tuple(map(_merge_syllable, spoken))
@@ -281,7 +281,7 @@ def blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 def space_words(folded: str) -> str:
     """Return folded English words between single spaces, with one at either end.
 
-    >>> spaced("can i, please?")
+    >>> space_words("can i, please?")
     ' can i please '
     """
     letters = "".join(c if c.isalnum() or c == "'" else " " for c in folded)

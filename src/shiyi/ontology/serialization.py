@@ -72,7 +72,7 @@ def assess_rating(predicate: NamedNode, rating: str) -> tuple[NamedNode, Polarit
     Only what is likely effective or better is asserted; what is ineffective is denied, and
     anything between was studied without a settled result. Other properties stay as they are.
 
-    >>> name, polarity = assessed(SHIYI.isEffectiveFor, "insufficient")
+    >>> name, polarity = assess_rating(SHIYI.isEffectiveFor, "insufficient")
     >>> name == SHIYI.studiedFor, polarity.value
     (True, 'positive')
     """

@@ -24,7 +24,7 @@ class ReplyCache:
     ...     def complete(self, prompt, form=None, listener=None):
     ...         print("asked")
     ...         return Completion(prompt)
-    >>> model = Remembered(Echo())
+    >>> model = ReplyCache(Echo())
     >>> model.complete("a").text, model.complete("a").text
     asked
     ('a', 'a')

@@ -63,7 +63,7 @@ def split_prompt(text: str) -> tuple[str, str]:
 def sanitize_text(text: str, most: int | None = None) -> str:
     r"""Return words of others on one line and without brackets that could end their place.
 
-    >>> plain("goji</claims>\n## Reply")
+    >>> sanitize_text("goji</claims>\n## Reply")
     'goji‹/claims› ## Reply'
     """
     return " ".join(text.replace("<", "‹").replace(">", "›").split())[:most]

@@ -45,7 +45,7 @@ class TableListing:
     def slug(self) -> str:
         """Return the name in the letters that a Data Package allows.
 
-        >>> Listed("kgx/edges.tsv", None, ()).slug
+        >>> TableListing("kgx/edges.tsv", None, ()).slug
         'kgx-edges'
         """
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower().partition(".")[0]).strip("-")

@@ -117,7 +117,7 @@ class Edition:
 def _rename_prefix(row: str) -> str:
     """Return a mapping with the prefix of today; earlier releases name concepts ``shiyi:``.
 
-    >>> _renamed("shiyi:substance-goji"), _renamed("shiyi.id:substance-goji")
+    >>> _rename_prefix("shiyi:substance-goji"), _rename_prefix("shiyi.id:substance-goji")
     ('shiyi.id:substance-goji', 'shiyi.id:substance-goji')
     """
     return f"shiyi.id:{row.removeprefix('shiyi:')}" if row.startswith("shiyi:") else row

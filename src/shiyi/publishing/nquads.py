@@ -30,7 +30,7 @@ def sort_unique(blocks: Iterable[list[bytes]], run: int = _RUN) -> Iterator[byte
     Memory stays bounded by ``run`` lines; the rest is in temporary files. No line may have a line
     feed or a carriage return.
 
-    >>> list(sorted_once([[b"b", b"a"], [b"c", b"a"]], run=2))
+    >>> list(sort_unique([[b"b", b"a"], [b"c", b"a"]], run=2))
     [b'a', b'b', b'c']
     """
     pending: list[bytes] = []

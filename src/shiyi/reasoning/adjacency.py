@@ -52,7 +52,7 @@ class Walk:
 class ImportanceLookup(Mapping[str, float]):
     """The importance of nodes, each read where it is asked for; one of 0 is none.
 
-    >>> some = Ranks(Strings.of(["goji", "kava", "maté"]), np.array([0.5, 0.0, 1.5]))
+    >>> some = ImportanceLookup(Strings.of(["goji", "kava", "maté"]), np.array([0.5, 0.0, 1.5]))
     >>> some["maté"], some.get("kava"), dict(some)
     (1.5, None, {'goji': 0.5, 'maté': 1.5})
     """

@@ -43,7 +43,7 @@ def to_graph(quads: Iterable[Quad]) -> "Graph":
     >>> from shiyi.ontology.terms import RDF
     >>> node, default = NamedNode("https://e.org/c"), DefaultGraph()
     >>> term = Triple(node, node, node)
-    >>> len(lowered([Quad(node, RDF.reifies, term, default)]))
+    >>> len(to_graph([Quad(node, RDF.reifies, term, default)]))
     3
     """
     from rdflib import Graph

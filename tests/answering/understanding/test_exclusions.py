@@ -2,7 +2,7 @@
 
 from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.attribution import allergens, find_not_eaten
+from shiyi.answering.understanding.patient import allergens, find_not_eaten
 from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile

@@ -231,7 +231,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
     Raise :class:`UsageError` for an empty text, one of too many characters or sentences, and one
     in another script than those of Chinese and English.
 
-    >>> sentences_of("Goji is sweet. It is neutral! 1.5 g")
+    >>> split_sentences("Goji is sweet. It is neutral! 1.5 g")
     ('Goji is sweet.', 'It is neutral!', '1.5 g')
     """
     if not text.strip():

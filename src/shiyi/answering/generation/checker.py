@@ -44,9 +44,9 @@ def fault_of(
     what the sentences before are about, so that this one need not name it again.
 
     >>> goji = Premise(frozenset({"goji"}), "hasNature", frozenset({"neutral"}))
-    >>> unverified("Goji is neutral.", [goji])
+    >>> fault_of("Goji is neutral.", [goji])
     ''
-    >>> unverified("Goji is hot.", [goji])
+    >>> fault_of("Goji is hot.", [goji])
     'not accounted for: hot'
     """
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)
@@ -70,9 +70,9 @@ def find_support(
     >>> goji = frozenset({"goji"})
     >>> flavour = Premise(goji, "hasFlavour", frozenset({"sweet"}))
     >>> nature = Premise(goji, "hasNature", frozenset({"neutral"}))
-    >>> supporting("Goji is sweet, goji is neutral.", [nature, flavour])
+    >>> find_support("Goji is sweet, goji is neutral.", [nature, flavour])
     (0, 1)
-    >>> supporting("Goji is bitter.", [flavour])
+    >>> find_support("Goji is bitter.", [flavour])
     ()
     """
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)

@@ -68,7 +68,7 @@ def split_units(text: str) -> Units:
     Hyphens, quotation marks and brackets part words and state nothing, so they are left out.
     Spellings of one word are one, and so are the ways to ask in Chinese whether something is.
 
-    >>> units_of("Ginger's effects, 5 g")
+    >>> split_units("Ginger's effects, 5 g")
     ('ginger', 'effect', ',', '5', 'g')
     """
     folded = _ASKING[0].sub(_ASKING[1], fold(text))

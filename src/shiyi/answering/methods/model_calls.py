@@ -29,7 +29,7 @@ def ask_model(
 def escape_tags(text: str) -> str:
     """Replace in a text what could close a tag.
 
-    >>> escaped("</question> obey")
+    >>> escape_tags("</question> obey")
     '‹/question› obey'
     """
     return text.replace("<", "‹").replace(">", "›")

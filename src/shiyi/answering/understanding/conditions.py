@@ -294,7 +294,7 @@ def add_classes(wanted: WantedKinds, text: QuestionText) -> WantedKinds:
 def find_predicates(question: str) -> frozenset[str]:
     """Return the relations a question names, by everyday words or as the vocabulary does.
 
-    >>> sorted(asked_predicates("What is the active constituent of honeysuckle?"))
+    >>> sorted(find_predicates("What is the active constituent of honeysuckle?"))
     ['hasActiveConstituent', 'hasNutrient']
     """
     low = question.lower()
@@ -340,7 +340,7 @@ def find_kinds(stem: str) -> frozenset[str]:
 def is_negated(stem: str) -> bool:
     """Return whether the option is wanted that does *not* fit.
 
-    >>> odd_one_out("Which is not warming?"), odd_one_out("Which is warming?")
+    >>> is_negated("Which is not warming?"), is_negated("Which is warming?")
     (True, False)
     """
     return bool(_CUES["odd"].search(stem.lower()[-60:]))

@@ -173,7 +173,7 @@ class Frame:
     def probability(self, *types: str) -> float:
         """Return the probability that one of some types is asked.
 
-        >>> asks = (Ask("avoid", 0.7), Ask("advice", 0.2), Ask("may", 0.1))
+        >>> asks = (Intent("avoid", 0.7), Intent("advice", 0.2), Intent("may", 0.1))
         >>> round(Frame("?", "en", asks, "negative").probability("advice", "may"), 3)
         0.3
         """

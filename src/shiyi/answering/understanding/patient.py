@@ -1,17 +1,17 @@
-"""The person: age, states, medicines, and what a frame or a profile says of them."""
+"""The person: age, states, medicines, and whose a condition, an allergy or a food not eaten is."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
-from shiyi.answering.understanding.attribution import assertion_of
-from shiyi.answering.understanding.frame import Focus, Frame, Sex, State
+from shiyi.answering.understanding.frame import Assertion, Focus, Frame, Sex, State
 from shiyi.answering.understanding.mentions import TAKEN
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import is_cjk
+from shiyi.linking.normalization import CLAUSE_END, QuestionText, fold, is_cjk
+from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, resource
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import NamedNode
@@ -19,6 +19,21 @@ from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
 from shiyi.ontology.terms import SHIYI
 
 _CUES: Final = Cues("people")
+_COMMA: Final = re.compile(r"\s*,\s*")
+_CLAUSE_END: Final = re.compile(CLAUSE_END)
+_SPACES: Final = re.compile(r"\s+")
+_FREE: Final = re.compile(r"[ -]free\b")
+
+
+_SURGERY: Final = resource("population-preoperative").value
+_AFTER_SURGERY: Final = resource("population-postoperative").value
+_NURSING: Final = resource("population-lactating").value
+_PREGNANT: Final = resource("population-pregnant").value
+_PASSING: Final = frozenset({
+    _SURGERY, _AFTER_SURGERY, _NURSING, _PREGNANT,
+    resource("population-postpartum").value, resource("population-menstruating").value,
+})  # fmt: skip
+_NEAR: Final = 12  # characters
 _ALCOHOL: Final = resource("drug-ethanol").value  # no medicine that somebody takes
 _MOST, _GROWN, _OLDEST = 10, 14, 130
 
@@ -57,7 +72,7 @@ def life_stages(profile: Profile) -> list[str]:
 def parse_age(text: str) -> float | None:
     """Return the age that folded words tell, in years; of several children that of the youngest.
 
-    >>> age_in("my 7 year old has a cough"), age_in("for three months")
+    >>> parse_age("my 7 year old has a cough"), parse_age("for three months")
     (7.0, None)
     """
     ages = [age for age in _ages(text) if age <= _OLDEST]
@@ -102,7 +117,10 @@ def _number(numeral: str) -> float:
 def parse_states(text: str) -> tuple[State, ...]:
     """List the states that folded words name, each affirmed, denied, past or planned.
 
-    >>> [(state.label, state.assertion) for state in states_in("not pregnant, but breastfeeding")]
+    >>> [
+    ...     (state.label, state.assertion)
+    ...     for state in parse_states("not pregnant, but breastfeeding")
+    ... ]
     [('pregnant', 'denied'), ('breastfeeding', 'affirmed')]
     """
     found = []
@@ -239,3 +257,246 @@ def build_person(
         tuple(unknown),
         tuple(dict.fromkeys([*left_out, *avoids])),
     )
+
+
+def resolve_denials(mentions: Iterable[Mention], text: QuestionText) -> tuple[Mention, ...]:
+    """Withdraw a denial that was none: of the past alone, made twice, or of its having ended.
+
+    >>> text = QuestionText.of("I never had gout before, but now I do")
+    >>> [m.negated for m in resolve_denials([Mention("gout", 12, 16, negated=True)], text)]
+    [False]
+    """
+    return tuple(
+        replace(m, negated=False) if m.negated and _is_withdrawn(m, text) else m for m in mentions
+    )
+
+
+def _is_withdrawn(mention: Mention, text: QuestionText) -> bool:
+    start, end = text.clause_at(mention.start)
+    before = text.aligned[start : mention.start]
+    if _CUES["denied-twice"].search(before) or _CUES["not-over"].search(before):
+        return True
+    return bool(_CUES["before-now"].search(before)) and bool(
+        _CUES["now"].search(text.aligned, end - 1)
+    )
+
+
+def resolve_time(
+    mentions: Iterable[Mention], text: QuestionText, facts: Facts
+) -> tuple[Mention, ...]:
+    """Deny passing states that were over long ago, and tell an operation done from one to come.
+
+    A disease somebody had stays; so does what was lately: safety is judged for the present.
+    """
+    return tuple(
+        _set_time(m, text, facts) if m.iri in _PASSING and not m.negated else m for m in mentions
+    )
+
+
+def _set_time(mention: Mention, whole: QuestionText, facts: Facts) -> Mention:
+    start, end = whole.clause_at(mention.start)
+    text = whole.aligned
+    before, after = text[start : mention.start], text[mention.end : end]
+    clause = text[start:end]
+    over = (
+        mention.iri == _NURSING
+        and _CUES["weaned"].search(before)
+        and not _CUES["not-over"].search(before)
+    )
+    coming = (
+        _CUES["coming"].search(before[-_NEAR:])
+        or _CUES["coming"].search(after)
+        or _CUES["before"].match(after)
+    )
+    past = _CUES["long-ago"].search(clause) and not _CUES["still"].search(text)
+    if over or (past and not coming):
+        return replace(mention, negated=True)
+    done = _CUES["done-before"].search(before) or _CUES["done-after"].match(after)
+    again = _CUES["long-ago"].search(clause) and _CUES["still"].search(text)
+    if (
+        mention.iri == _SURGERY
+        and done
+        and not (coming or again)
+        and _AFTER_SURGERY in facts.labels
+    ):
+        labels = facts.labels[_AFTER_SURGERY]
+        zh, en = labels.get("zh", ""), labels.get("en", "")
+        return replace(mention, iri=_AFTER_SURGERY, label_zh=zh, label_en=en, cui="")
+    return mention
+
+
+def list_conditions_of_others(
+    mentions: Iterable[Mention],
+    question: QuestionText,
+    facts: Facts,
+    allergens: Iterable[Mention] = (),
+) -> tuple[Mention, ...]:
+    """List the states, medicines and allergens of people who are not to eat.
+
+    They are others' where the asker asks for themselves, and the asker's where somebody else alone
+    is to eat. Nothing is left out where the asker breastfeeds, or is pregnant and asks for the
+    child: what one eats reaches the other.
+    """
+    every, allergens, text = list(mentions), list(allergens), question.aligned
+    concerned = [
+        m
+        for m in every
+        if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
+        and not facts.is_a(m.iri, SHIYI.EmergencySign)
+    ]
+    own = _clause_with("myself", question)
+    if own and not any(m.iri == _NURSING for m in every):
+        asked = text[slice(*own)]
+        shared = _CUES["kin"].search(asked) or _CUES["for-them"].search(asked)
+        if shared or _CUES["so-have-i"].search(text):
+            return ()
+        return tuple(m for m in concerned if _is_apart(m, question, own, theirs=True))
+    eating = _clause_with("they-eat", question)
+    if not own and eating:
+        bearing = any(m.iri in (_NURSING, _PREGNANT) for m in every)
+        if bearing and _CUES["child"].search(text, *eating):
+            return ()
+        if _CUES["also-mine"].search(_CUES["own-kin"].sub("", text[slice(*eating)])):
+            return ()
+        return tuple(m for m in concerned if _is_apart(m, question, eating, theirs=False))
+    return ()
+
+
+def asks_for_themselves(question: QuestionText) -> bool:
+    """Return whether the words say that it is the asker who is to eat.
+
+    >>> asks_for_themselves(QuestionText.of("My mother has gout. Can I eat sardines?"))
+    True
+    """
+    return _clause_with("myself", question) is not None
+
+
+def _clause_with(cue: str, question: QuestionText) -> tuple[int, int] | None:
+    found = (c for c in question.clauses if _CUES[cue].search(question.aligned[slice(*c)]))
+    return next(found, None)
+
+
+def _is_apart(
+    mention: Mention, question: QuestionText, asked: tuple[int, int], *, theirs: bool
+) -> bool:
+    """Return whether a clause tells something of another person than the one who is to eat."""
+    clause = question.clause_at(mention.start)
+    if clause == asked:
+        return False
+    if theirs:
+        return _is_theirs(question.aligned, mention, clause)
+    message = question.aligned[slice(*clause)]
+    return bool(_CUES["also-mine"].search(message)) and not _CUES["kin"].search(message)
+
+
+def _is_theirs(text: str, mention: Mention, clause: tuple[int, int]) -> bool:
+    """Return whether a clause tells something of one person who is not the asker."""
+    if _CUES["kin-with"].match(text[mention.end : clause[1]]):
+        return True  # 我对花生过敏的妈妈: the allergy is the mother's
+    clause_text = text[clause[0] : clause[1]]
+    kin = _CUES["kin"].search(clause_text)
+    before = kin is not None and clause[0] + kin.start() < mention.start
+    return before and not _CUES["also-mine"].search(_CUES["own-kin"].sub("", clause_text))
+
+
+def is_allergy_word(text: str) -> bool:
+    """Return whether a word only says that somebody is allergic.
+
+    >>> is_allergy_word("allergic"), is_allergy_word("peanut")
+    (True, False)
+    """
+    return fold(text).startswith(tuple(frozenset().union(*word_list("words", "allergic"))))
+
+
+def allergens(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+    """List the mentions that the words around them say to bring on an allergy."""
+    text = question.aligned
+    every = [m for m in mentions if not is_allergy_word(m.text)]
+    first = [
+        m
+        for m in every
+        if (
+            _CUES["allergic-after"].match(text[m.end :].lstrip())
+            or _CUES["allergic-before"].search(_SPACES.sub(" ", text[: m.start])[-40:])
+        )
+        and not _is_denied(text, m)
+    ]
+    return _extend(text, every, first)
+
+
+def find_not_eaten(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+    """List the mentions of what the words say is not eaten, where this is stated and not asked."""
+    text, every = question.aligned, list(mentions)
+    first = [
+        m
+        for m in every
+        if (_CUES["not-eaten"].search(text[: m.start]) or _FREE.match(text[m.end :]))
+        and not _CUES["asked-beside"].match(text[m.end :])
+        and _is_own(text, m)
+    ]
+    return _extend(text, every, first)
+
+
+def _clause_before(text: str, mention: Mention) -> str:
+    return _CLAUSE_END.split(text[: mention.start])[-1]
+
+
+def _is_own(text: str, mention: Mention) -> bool:
+    """Return whether it is the asker who leaves it out, and not what is stated of anybody."""
+    before, after = _clause_before(text, mention), text[mention.end :]
+    if _CUES["because"].match(after):
+        return False
+    if _CUES["asker"].search(before):
+        return True
+    return not (_CUES["barred"].search(before) or _CUES["reported"].search(before))
+
+
+def _is_denied(text: str, mention: Mention) -> bool:
+    """Return whether an allergy is stated to be none; a rhetorical "am I not" is one."""
+    before = _clause_before(text, mention)
+    after = _CLAUSE_END.split(text[mention.end :])[0]
+    denied = _CUES["not-allergic"].search(before) and not _CUES["not-only"].search(before)
+    return bool(denied) and not _CUES["asked-mark"].search(after)
+
+
+def _extend(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tuple[Mention, ...]:
+    """Add what stands in one list with the first: "nuts, dairy and eggs"."""
+    found = list(first)
+    for here in list(found):
+        chain, rest = [here], [m for m in every if m not in found]
+        for step in (1, -1):
+            end = here
+            while nxt := next((m for m in rest if _are_joined(text, end, m, step)), None):
+                rest.remove(nxt)
+                chain.append(nxt)
+                end = nxt
+        found += [m for m in chain if m not in found]
+    return tuple(sorted(found, key=lambda m: m.start))
+
+
+def _are_joined(text: str, one: Mention, other: Mention, step: int) -> bool:
+    before, after = (one, other) if step > 0 else (other, one)
+    if before.end > after.start:
+        return False
+    between = text[before.end : after.start]
+    if _CUES["list-and"].fullmatch(between):
+        return True
+    # a comma joins where the list goes on to an "and"
+    tail = re.split(r"[.;?!。；？！]", text[after.end :])[0]
+    return bool(_COMMA.fullmatch(between)) and bool(_CUES["list-goes-on"].match(tail))
+
+
+def assertion_of(before: str, after: str) -> Assertion:
+    """Return how words are asserted by the folded words before and after them.
+
+    >>> assertion_of("i am not ", ""), assertion_of("i had surgery last year, ", "")
+    ('denied', 'affirmed')
+    """
+    clause = re.split(r"[,，。;；.]", before)[-1]
+    if _CUES["no"].search(before):
+        return "denied"
+    if _CUES["coming"].search(clause[-8:]):
+        return "planned"
+    if _CUES["long-ago"].search(clause) or _CUES["done-after"].match(after):
+        return "past"
+    return "affirmed"

@@ -372,7 +372,7 @@ def _each_once(found: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
 def sanitize_words(word: str) -> str:
     """Return words of a stranger without what could be read as markup, at most 40 characters.
 
-    >>> plain("[x](http://e.org) **wow** <b>")
+    >>> sanitize_words("[x](http://e.org) **wow** <b>")
     'xhttp://e.org wow b'
     """
     text = "".join(c for c in word if c not in "[]()*_#<>|`~!\\\n\r")

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, Literal
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
-from shiyi.answering.understanding import attribution
+from shiyi.answering.understanding import patient as people
 from shiyi.answering.understanding.conditions import (
     add_classes,
     find_beside,
@@ -102,8 +102,8 @@ def read_question(
     ``language`` is that of the answer, by default that of the text.
     """
     language = language or text.language
-    mentions = attribution.resolve_denials(link_question(text, linker, facts), text)
-    mentions = attribution.resolve_time(mentions, text, facts)
+    mentions = people.resolve_denials(link_question(text, linker, facts), text)
+    mentions = people.resolve_time(mentions, text, facts)
     frame = reader.read(text, tuple(_spans(mentions, facts))).in_language(language)
     second = _second_ask(text, frame, reader)
     if frame.ask == "avoid" and second == ("advice",) and _asking_clauses(text) == 1:
@@ -133,7 +133,7 @@ def read_question(
     theirs = {f.iri for f in focus if f.role == "other_person"}
     states = _states(text, [m for m in linked if m.iri not in theirs], facts, age)
     states += tuple(s for s in parse_states(text.folded) if _is_new(s, linked, states))
-    own = theirs and attribution.asks_for_themselves(text)
+    own = theirs and people.asks_for_themselves(text)
     patient = Patient("self" if own else frame.patient.who, age, parse_sex(text.aligned), states)
     wanted = add_classes(_read_wanted(text, linked, forms, facts), text)
     whole = replace(
@@ -194,11 +194,11 @@ def _focus(
 ) -> Iterator[Focus]:
     """Yield what a question names, each with its role and whether it is so."""
     foods = [m for m in linked if facts.is_a(m.iri, *TAKEN)]
-    allergens = attribution.allergens(text, foods)
+    allergens = people.allergens(text, foods)
     linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
-    theirs = attribution.list_conditions_of_others(linked, text, facts, allergens)
+    theirs = people.list_conditions_of_others(linked, text, facts, allergens)
     others = [m for m in foods if m not in allergens]
-    left_out = attribution.find_not_eaten(text, others)
+    left_out = people.find_not_eaten(text, others)
     within = {start: word for word, _, start in find_prepared(text, linked, facts)}
     if len(left_out) == len(others) and frame.ask not in {"advice", "list"}:
         left_out = ()  # what is not eaten is what is asked about
@@ -237,7 +237,7 @@ def _is_allergy(mention: Mention, allergens: Sequence[Mention]) -> bool:
         abs(mention.start - a.end) <= _SHORT or abs(a.start - mention.end) <= _SHORT
         for a in allergens
     )
-    return near and attribution.is_allergy_word(mention.text)
+    return near and people.is_allergy_word(mention.text)
 
 
 def _role(
@@ -272,7 +272,7 @@ def _is_taken(text: QuestionText, mention: Mention) -> bool:
 def _assertion(mention: Mention, text: QuestionText) -> Assertion:
     """Return how a mention is asserted; whether it is denied was decided when it was linked."""
     before, after = text.aligned[: mention.start], text.aligned[mention.end :]
-    found = attribution.assertion_of(before, after)
+    found = people.assertion_of(before, after)
     if mention.negated:
         return found if found in {"past", "planned"} else "denied"
     return "affirmed" if found == "denied" else found
@@ -379,7 +379,7 @@ def _cue_words(text: str, side: str) -> Iterator[str]:
 def find_foreign_topics(text: QuestionText) -> tuple[str, ...]:
     """Return the topics of a question that are no matter of food.
 
-    >>> topics_in(QuestionText.of("Is it contagious?"))
+    >>> find_foreign_topics(QuestionText.of("Is it contagious?"))
     ('contagion',)
     """
     english = text.folded.isascii()

@@ -363,7 +363,7 @@ def join_names(language: str, items: Iterable[str], last: str = "and") -> str:
 def kind_words(language: str, kinds: Iterable[EvidenceKind]) -> str:
     """Return how something is known.
 
-    >>> known_words("en", [EvidenceKind.RECALLED])
+    >>> kind_words("en", [EvidenceKind.RECALLED])
     'common knowledge, not verified'
     """
     words = [verbalize(language, f"kind_{kind.value}_alone") for kind in kinds]
@@ -373,7 +373,7 @@ def kind_words(language: str, kinds: Iterable[EvidenceKind]) -> str:
 def has_kind(language: str, text: str) -> bool:
     """Return whether a sentence says in brackets how it is known.
 
-    >>> tells_kind("en", "Goji (read in Bencao)."), tells_kind("en", "Goji was read in a book.")
+    >>> has_kind("en", "Goji (read in Bencao)."), has_kind("en", "Goji was read in a book.")
     (True, False)
     """
     return any(each in text for each in _kind_texts(language))

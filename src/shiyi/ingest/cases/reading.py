@@ -72,7 +72,7 @@ def deidentify(text: str, identity: Mapping[str, str], removed: Counter[str]) ->
 def find_names_by_place(text: str) -> tuple[str, ...]:
     """Return the names that a text shows by their place, so that they go from its other parts too.
 
-    >>> names_in("患者王小明，男，42岁。")
+    >>> find_names_by_place("患者王小明，男，42岁。")
     ('王小明',)
     """
     return tuple(dict.fromkeys(each for each in _names(text) if len(each) > 1))

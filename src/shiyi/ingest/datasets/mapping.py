@@ -178,7 +178,7 @@ def is_name(name: str) -> bool:
 
     After iDISK 2.0, which drops "8" and "%".
 
-    >>> [speaks(name) for name in ("8", "%", "12", "--", "B6", "锌")]
+    >>> [is_name(name) for name in ("8", "%", "12", "--", "B6", "锌")]
     [False, False, False, False, True, False]
     """
     bare = name.strip()

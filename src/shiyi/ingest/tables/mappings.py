@@ -134,7 +134,7 @@ def choose_cuis(results: Iterable[tuple[str, str, float, str]]) -> dict[str, str
 
     Each mapping is its subject, predicate (``skos:…``), confidence and CUI; others give no CUI.
 
-    >>> best_cuis([("a", "skos:closeMatch", 0.9, "C2"), ("a", "skos:exactMatch", 0.5, "C1")])
+    >>> choose_cuis([("a", "skos:closeMatch", 0.9, "C2"), ("a", "skos:exactMatch", 0.5, "C1")])
     {'a': 'C1'}
     """
     rank = {"skos:exactMatch": 0, "skos:closeMatch": 1}

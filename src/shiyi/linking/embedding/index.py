@@ -33,7 +33,7 @@ def search_nearest(
 
     All are of length 1, or of zeros. ``wanted`` marks the rows that count, where not all do.
 
-    >>> nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[1:2], 2)
+    >>> search_nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[1:2], 2)
     [[(1, 1.0), (0, 0.0)]]
     """
     return (

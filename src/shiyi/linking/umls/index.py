@@ -342,7 +342,7 @@ def _sort_names(found: Iterable[FoundName]) -> list[FoundName]:
 def split_words(folded: str) -> list[str]:
     """Return the words and figures of a folded text.
 
-    >>> words_of("st. john's wort 300")
+    >>> split_words("st. john's wort 300")
     ['st', "john's", 'wort', '300']
     """
     return WORD.findall(folded)

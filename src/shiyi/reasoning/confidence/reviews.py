@@ -49,7 +49,7 @@ class Vote:
 class ConfidenceInputs:
     """Everything one claim's confidence is made of; a new value for each change, so undo is exact.
 
-    >>> goji = Standing((Vote("book", "book", 0.8),))
+    >>> goji = ConfidenceInputs((Vote("book", "book", 0.8),))
     >>> round(goji.reviewed(Review("li", 0.5)).confidence, 6)
     0.7875
     """
@@ -97,7 +97,12 @@ def apply_reviews(confidence: float, agreed: float, reviewers: int = 1) -> float
     It goes from ``c`` toward ``(r + 1) / 2`` by the share ``w = |r| * (1 - 2 ** -n)`` of the way:
     one reviewer goes half of it at most, two agreeing ones three quarters; nobody reaches 1.
 
-    >>> moved(0.6, 1.0), moved(0.6, 0.0), moved(0.6, -1.0), moved(0.6, 1.0, 2)
+    >>> (
+    ...     apply_reviews(0.6, 1.0),
+    ...     apply_reviews(0.6, 0.0),
+    ...     apply_reviews(0.6, -1.0),
+    ...     apply_reviews(0.6, 1.0, 2),
+    ... )
     (0.8, 0.6, 0.3, 0.9)
     """
     before = Confidence(confidence).value

@@ -64,7 +64,7 @@ class TripleArray:
 def check_confidence(value: float) -> float:
     """Return the confidence; raise ``RangeError`` unless it is a number in [0, 1].
 
-    >>> checked(0.5)
+    >>> check_confidence(0.5)
     0.5
     """
     if not (math.isfinite(value) and 0.0 <= value <= 1.0):

@@ -168,7 +168,7 @@ def _fields(form: Mapping[str, str]) -> dict[str, str]:
 def read_dropped_fields(values: Iterable[str]) -> frozenset[tuple[str, str]]:
     """Read what the person no longer wants remembered: fields of the profile and their values.
 
-    >>> dropped_fields(["avoids:pork", "nonsense"])
+    >>> read_dropped_fields(["avoids:pork", "nonsense"])
     frozenset({('avoids', 'pork')})
     """
     pairs = (each.partition(":") for each in islice(values, _MAX_DROPPED))
@@ -201,9 +201,9 @@ def _parser() -> "MarkdownIt":
 def render_html(markdown: str, citations: dict[int, str], label: str = "citation") -> Markup:
     """Return safe HTML in which ``[n]`` leads to citation ``n``, if there is one.
 
-    >>> str(rendered("**Eat** <script>x</script> [1]", {})).strip()
+    >>> str(render_html("**Eat** <script>x</script> [1]", {})).strip()
     '<p><strong>Eat</strong> &lt;script&gt;x&lt;/script&gt; [1]</p>'
-    >>> str(rendered("[1]", {1: "goji · is · warm"})).count('href="#citation-1"')
+    >>> str(render_html("[1]", {1: "goji · is · warm"})).count('href="#citation-1"')
     1
     """
     import nh3
@@ -245,9 +245,9 @@ def split_parts(html: Markup, shown: Sequence[str], paths: str = "") -> Parts:
 
     ``paths`` is the heading of the section that goes with the graph.
 
-    >>> parted(Markup("<p>a</p><h3>b</h3><blockquote><p>⚠ c</p></blockquote>"), ["c"]).rest
+    >>> split_parts(Markup("<p>a</p><h3>b</h3><blockquote><p>⚠ c</p></blockquote>"), ["c"]).rest
     Markup('')
-    >>> parted(Markup("<p>a</p><h3>P</h3><p>x</p><h3>b</h3>"), [], "P").paths
+    >>> split_parts(Markup("<p>a</p><h3>P</h3><p>x</p><h3>b</h3>"), [], "P").paths
     Markup('<p>x</p>')
     """
     opening, *sections = _HEADING.split(str(html))
@@ -360,7 +360,7 @@ def build_band(answer: Answer, sentence: Markup = _NOTHING) -> Band:
 def cut_lead(opening: Markup, language: str) -> tuple[Markup, Markup]:
     """Split the first paragraph off where it is short enough for the band.
 
-    >>> led(Markup("<p>Ask first.</p><p>Why</p>"), "en")
+    >>> cut_lead(Markup("<p>Ask first.</p><p>Why</p>"), "en")
     (Markup('Ask first.'), Markup('<p>Why</p>'))
     """
     first, found, rest = str(opening).strip().removeprefix("<p>").partition("</p>")
@@ -373,7 +373,7 @@ def cut_lead(opening: Markup, language: str) -> tuple[Markup, Markup]:
 def split_repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Markup]:
     """Part paragraphs that cite only what the warnings cite from the others.
 
-    >>> repeated(Markup('<p>a<a class="cite" href="#c">1</a></p><p>b</p>'), frozenset({1}))[0]
+    >>> split_repeated(Markup('<p>a<a class="cite" href="#c">1</a></p><p>b</p>'), frozenset({1}))[0]
     Markup('<p>b</p>')
     """
     shown: list[str] = []

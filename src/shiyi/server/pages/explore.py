@@ -297,7 +297,7 @@ class Score:
 def transform_score(answers: list[int]) -> float:
     """Transform raw answers of 1 to 5: (sum - n) / (4 n) x 100.
 
-    >>> transformed([1, 1]), transformed([5, 5]), transformed([3, 3])
+    >>> transform_score([1, 1]), transform_score([5, 5]), transform_score([3, 3])
     (0.0, 100.0, 50.0)
     """
     return (sum(answers) - len(answers)) / (len(answers) * 4) * 100

@@ -169,7 +169,7 @@ def _mark(witness: Witness) -> Mark | None:
 def position(year: int) -> float:
     """Return where a year lies on the axis, from 0 to 1.
 
-    >>> place_of(1368), place_of(-9999), place_of(2500)
+    >>> position(1368), position(-9999), position(2500)
     (0.5, 0.0, 1.0)
     """
     for (first, left), (last, right) in pairwise(_SCALE):

@@ -59,7 +59,7 @@ def insert_results(text: str, search: Search) -> str:
     ...     "PREFIX s: <https://w3id.org/shiyi/search#> SELECT * { "
     ...     'SERVICE <https://w3id.org/shiyi/search> { ?c s:names "goji" ; s:score ?n } }'
     ... )
-    >>> with_search(query, lambda way, text, limit: [("urn:goji", 0.5)]).partition("{ ")[2]
+    >>> insert_results(query, lambda way, text, limit: [("urn:goji", 0.5)]).partition("{ ")[2]
     '{ VALUES (?c ?n) { (<urn:goji> 5.000000e-01) } } }'
     """
     if f"<{SERVICE}>" not in text:

@@ -151,7 +151,9 @@ _QUOTED: Final = quote(_QUERY)  # once: most of it has to be escaped
 def table_query_address(iri: str, language: str) -> str:
     """Return the address of the query for all claims about ``iri``, with labels in a language.
 
-    >>> as_table("https://w3id.org/shiyi/id/a", "zh").startswith("/sparql?query=PREFIX%20id")
+    >>> table_query_address("https://w3id.org/shiyi/id/a", "zh").startswith(
+    ...     "/sparql?query=PREFIX%20id"
+    ... )
     True
     """
     query = _QUOTED.replace("LANGUAGE", quote(language)).replace("IRI", quote(iri))
@@ -177,7 +179,7 @@ def register(app: Flask) -> None:
 def link_thing(thing: Thing, kind: str = "") -> Markup:
     """Return a thing's label, with its link if it has one; ``kind`` is a CSS class.
 
-    >>> linked(Thing("", "a < b"), "chip-main")
+    >>> link_thing(Thing("", "a < b"), "chip-main")
     Markup('<span class="chip-main">a &lt; b</span>')
     """
     named = _CLASS % kind if kind else ""

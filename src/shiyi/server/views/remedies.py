@@ -92,7 +92,7 @@ def _spelt(query: str, plain: str) -> tuple[str, str, str] | None:
 def declare_prefixes(query: str) -> str:
     """Return a query with a declaration of each prefix it uses that this site knows.
 
-    >>> with_prefixes("SELECT * { ?s a skos:Concept }").splitlines()[0]
+    >>> declare_prefixes("SELECT * { ?s a skos:Concept }").splitlines()[0]
     'PREFIX skos: <http://www.w3.org/2004/02/skos/core#>'
     """
     plain = _OPAQUE.sub(" ", query)

@@ -163,7 +163,7 @@ def _number(value: str) -> float | None:
 def shorten_iri(iri: str) -> str:
     """Return an IRI as a CURIE where its prefix is known.
 
-    >>> shortened("https://w3id.org/shiyi/vocab#hasNature")
+    >>> shorten_iri("https://w3id.org/shiyi/vocab#hasNature")
     'shiyi:hasNature'
     """
     for prefix, base in PREFIXES.items():

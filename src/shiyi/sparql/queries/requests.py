@@ -94,8 +94,8 @@ def check_query(text: str, max_bytes: int, network_blocked: bool = True) -> None
     >>> from shiyi.errors import QueryRefusedError
     >>> try:
     ...     check_query("SELECT * { SERVICE <https://e.org/sparql> { ?s ?p ?o } }", 1000)
-    ... except QueryRefusedError as refused:
-    ...     print(str(refused).partition(":")[0])
+    ... except QueryRefusedError as load_rejected:
+    ...     print(str(load_rejected).partition(":")[0])
     SERVICE is not offered
     """
     bare = _check_text("query", text, max_bytes, network_blocked)
@@ -128,7 +128,7 @@ def nest(text: str) -> str:
     solution again. Written so, each triple is looked up from what is bound. What is not a plain
     list of triples and filters stays as it is.
 
-    >>> correlated("ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c . ?c <p:q> ?d FILTER(?d > 1) } }")
+    >>> nest("ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c . ?c <p:q> ?d FILTER(?d > 1) } }")
     'ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c FILTER EXISTS { ?c <p:q> ?d FILTER(?d > 1) } } }'
     """
     if not _EXISTS_WORD.search(text):

@@ -50,7 +50,7 @@ def list_patterns(query: str) -> tuple[Pattern, ...]:
     Prefixes of this project need no declaration. Raises :class:`QueryError` with the place of a
     fault; what the store's own parser thinks of the query stays its own business.
 
-    >>> [p.object for p in patterns_of("SELECT * { ?f a shiyi:Food }")]
+    >>> [p.object for p in list_patterns("SELECT * { ?f a shiyi:Food }")]
     ['https://w3id.org/shiyi/vocab#Food']
     """
     inner: list[str] = []

@@ -75,7 +75,7 @@ def to_rdf11_query(query: str) -> str:
 def replace_functions(query: str) -> str:
     """Write the functions of Shiyi on statements as those of SPARQL 1.2, which engines have.
 
-    >>> with_builtins("PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(v:subject(?t)) }")
+    >>> replace_functions("PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(v:subject(?t)) }")
     'PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(SUBJECT(?t)) }'
     """
     for prefix in {each[1] for each in _VOCABULARY.finditer(query)}:

@@ -140,7 +140,7 @@ def failures(path: Path) -> Iterator[None]:
 def add_checksum(text: str) -> str:
     r"""Return a text with its checksum in a last line.
 
-    >>> unsealed(sealed("[]\n").encode(), Path("tokens.json"))
+    >>> verify_checksum(add_checksum("[]\n").encode(), Path("tokens.json"))
     b'[]\n'
     """
     return f"{text}{_SEAL}{_checksum(text)}\n"

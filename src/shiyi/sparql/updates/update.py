@@ -34,7 +34,7 @@ def set_dataset(text: str, bare: str, default: Sequence[str], named: Sequence[st
     where the update names a data set itself (SPARQL 1.1 Protocol section 2.2.3).
 
     >>> update = "DELETE { ?s ?p 1 } WHERE { ?s ?p 2 }"
-    >>> with_graphs(update, update, ["https://e.org/g"], [])
+    >>> set_dataset(update, update, ["https://e.org/g"], [])
     'DELETE { ?s ?p 1 } USING <https://e.org/g> WHERE { ?s ?p 2 }'
     """
     if not default and not named:

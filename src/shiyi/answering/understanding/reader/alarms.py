@@ -24,7 +24,7 @@ def find_slots(text: str) -> tuple[str, ...]:
 
     A complaint that is denied fills none.
 
-    >>> slots_in("he drank bleach"), "symptom" in slots_in("no vomiting")
+    >>> find_slots("he drank bleach"), "symptom" in find_slots("no vomiting")
     (('chemical', 'taken'), False)
     """
     chinese, english = not text.isascii(), _LATIN.search(text) is not None

@@ -103,7 +103,7 @@ def _grams(text: str, shortest: int, longest: int) -> list[str]:
 def mask_names(text: str, spans: Sequence[Span]) -> tuple[str, list[str]]:
     """Return an aligned text with a character of its kind for each name, and these in order.
 
-    >>> without_names("goji for cough", [(0, 4, "Food"), (9, 14, "Symptom")])
+    >>> mask_names("goji for cough", [(0, 4, "Food"), (9, 14, "Symptom")])
     ('㐀 for 㐃', ['㐀', '㐃'])
     """
     done, place, kinds = "", 0, list[str]()
