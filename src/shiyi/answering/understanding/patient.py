@@ -1,4 +1,4 @@
-"""The person: age, states, medicines, and whose a condition, an allergy or a food not eaten is."""
+"""The person: age, states, medicines, and which conditions, allergies and foods not eaten are theirs."""
 
 import re
 from collections.abc import Iterable, Sequence
