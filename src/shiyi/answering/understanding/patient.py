@@ -1,4 +1,4 @@
-"""The person: age, states, medicines, and which conditions, allergies and foods not eaten are theirs."""
+"""The person: age, states, medicines, and which conditions, allergies and foods are theirs."""
 
 import re
 from collections.abc import Iterable, Sequence
