@@ -32,7 +32,7 @@ from shiyi.answering.wording.draft import (
 )
 from shiyi.answering.wording.verbalization import Verbalizer, check_language
 from shiyi.errors import FormatError, TooLargeError, UsageError
-from shiyi.linking.normalization import QuestionText, language_of
+from shiyi.linking.normalization import QuestionText, is_traditional, language_of, to_traditional
 from shiyi.metrics import ANSWER_SECONDS, ANSWERS
 from shiyi.model.answer import Answer, Mention, Recommendation, Trace
 from shiyi.model.path import Path
@@ -138,11 +138,8 @@ def ask(
     parsed = resolve(
         frame, mentions, profile, runtime.linker, runtime.facts, settings.understanding
     )
-    known = (
-        *parsed.constitutions,
-        *[a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)],
-        *parsed.person.states,
-    )
+    syndromes = [a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
+    known = (*parsed.constitutions, *syndromes, *parsed.person.states)
     differential = differentiate(runtime.facts, parsed.ailments, known, frame.leaning)
     verbalizer = Verbalizer(spoken, runtime.facts, runtime.evidences)
     context = AnswerContext(
@@ -182,9 +179,9 @@ def ask(
     )
     ANSWERS.labels("abstained" if answer.abstained else method).inc()
     if listener is not None:
-        listener.receive_draft(answer)
+        listener.receive_draft(_convert_script(answer))
     if recorder is None:
-        return answer
+        return _convert_script(answer)
     if method == "none":
         written = add_memory(answer, recorder)
     else:
@@ -192,7 +189,24 @@ def ask(
             composed.care, composed.care_sentences, composed.more, request.earlier
         )
         written = write_with_model(answer, recorder, runtime, composition, listener)
-    return _add_exchanges(written, recorder)
+    return _convert_script(_add_exchanges(written, recorder))
+
+
+def _convert_script(answer: Answer) -> Answer:
+    """Return what is written to the asker in the script of the question."""
+    if answer.language != "zh" or not is_traditional(answer.question):
+        return answer
+    convert = to_traditional
+    return replace(
+        answer,
+        text=convert(answer.text),
+        sentences=tuple(replace(s, text=convert(s.text)) for s in answer.sentences),
+        recommendations=tuple(replace(r, label=convert(r.label)) for r in answer.recommendations),
+        warnings=tuple(replace(w, text=convert(w.text)) for w in answer.warnings),
+        follow_up=tuple(map(convert, answer.follow_up)),
+        missing=tuple(map(convert, answer.missing)),
+        verdict=replace(answer.verdict, text=convert(answer.verdict.text)),
+    )
 
 
 def apply_overlays(runtime: Runtime, request: AskRequest) -> Runtime:

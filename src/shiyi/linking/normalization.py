@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final, Self
+from typing import Any, Final, Self
 
 _SLOW = "\ue000"  # private use: stands for a character that folds to none or to several
 _UNKNOWN = "\ufffd"
@@ -110,6 +110,40 @@ def language_of(text: str) -> str:
     return "zh" if chinese * 3 > latin else "en"
 
 
+def is_traditional(text: str) -> bool:
+    """Return whether a Chinese text is written in traditional characters.
+
+    >>> is_traditional("食緊華法林可唔可以食杞子"), is_traditional("吃华法林能吃枸杞吗")
+    (True, False)
+    """
+    return sum(c in _simplified_characters() for c in text) > sum(
+        c in _only_simplified() for c in text
+    )
+
+
+def to_traditional(text: str) -> str:
+    """Return a Chinese text in traditional characters, after OpenCC.
+
+    >>> to_traditional("孕妇忌用干姜")
+    '孕婦忌用乾薑'
+    """
+    return str(_converter("s2hk").convert(text))
+
+
+@cache
+def _converter(name: str) -> Any:
+    from opencc import OpenCC
+
+    return OpenCC(name)
+
+
+@cache
+def _only_simplified() -> frozenset[str]:
+    """List the simplified characters that no text in traditional ones is written with."""
+    characters = dict.fromkeys(_simplified_characters().values())
+    return frozenset(each for each in characters if to_traditional(each) != each)
+
+
 class _Table(dict[int, str]):
     """Folds characters one by one, on first sight."""
 
@@ -129,10 +163,8 @@ def _table() -> _Table:
 @cache
 def _simplified_characters() -> dict[str, str]:
     """Map each traditional character to its usual simplified one, after OpenCC."""
-    from opencc import OpenCC
-
     characters = [chr(point) for point in (*range(0x3400, 0xA000), *range(0x20000, 0x32000))]
-    lines = OpenCC("t2s").convert("\n".join(characters)).split("\n")  # no word spans a line
+    lines = _converter("t2s").convert("\n".join(characters)).split("\n")  # no word spans a line
     return {one: other for one, other in zip(characters, lines, strict=True) if one != other}
 
 

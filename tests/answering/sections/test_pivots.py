@@ -37,11 +37,11 @@ def test_verdict_falls_with_the_claim_it_rests_on(runtime: Runtime) -> None:
     request = AskRequest("婴儿可以吃蜂蜜吗")
     [pivot] = find_pivots(runtime, request).pivots
     assert (pivot.outcome, pivot.change) == ("verdict", "reject")
-    assert (pivot.now, pivot.then) == ("do_not_combine contraindicated", "ask_first")
+    assert (pivot.now, pivot.then) == ("do_not_combine contraindicated", "not_on_record")
     [claim] = pivot.claims
     assert claim.predicate.iri == SHIYI.contraindicatedIn.value
     answer = ask(runtime.changed({claim.claim}, ()), request)
-    assert answer.verdict.kind == "ask_first"  # its note on infants stays
+    assert answer.verdict.kind == "not_on_record"
     assert claim.claim not in {each.claim for each in answer.citations}
 
 
@@ -100,7 +100,7 @@ def test_pivots_are_served_as_json_and_in_fold(starter_kb: Path) -> None:
     question = {"q": "婴儿可以吃蜂蜜吗", "lang": "en"}
     try:
         reply = client.get("/api/ask/pivots", query_string=question).get_json()
-        assert [each["then"] for each in reply["pivots"]] == ["ask_first"]
+        assert [each["then"] for each in reply["pivots"]] == ["not_on_record"]
         asked = client.get("/ask", query_string=question).text
         fold = unescape(re.search(r'href="(/ask\?[^"]+pivots=1)#pivots"', asked)[1])  # type: ignore[index]
         shown = client.get(fold).text

@@ -18,7 +18,9 @@ def test_thing_named_beside_wish_for_advice_is_checked(runtime: Runtime, method:
 
 
 def test_what_gout_forbids_is_named_by_groups(runtime: Runtime) -> None:
-    (line,) = [s.text for s in ask(runtime, "痛风吃什么").sentences if "少用或不用" in s.text]
+    (line,) = [
+        s.text for s in ask(runtime, "痛风要避免什么食物").sentences if "少用或不用" in s.text
+    ]
     names = {each.partition("（")[0] for each in line.partition("：")[2].strip("。").split("、")}
     assert "动物内脏" in names  # a group before its members
     assert "冷饮" not in line

@@ -229,6 +229,8 @@ def write_additive_effects(
 ) -> None:
     """Write one sentence and one warning for what the same things have in common."""
     for each in found:
+        if len({context.verbalizer.name(record.thing) for record in each.records}) < 2:
+            continue
         part.opening.item(*write_shared(context.verbalizer, each))
         text = part.opening.lines[-1].text
         facts = [record.fact for record in each.records]

@@ -1,20 +1,17 @@
-"""Recommendations with reasons and branches."""
+"""Recommendations with their reasons."""
 
 from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact
-from shiyi.answering.recommendation.candidates import Candidate, Candidates, is_mild
-from shiyi.answering.recommendation.cautions import caution_lines, write_not_recommended
+from shiyi.answering.recommendation.candidates import Candidate, Candidates
+from shiyi.answering.recommendation.cautions import write_vetoed
 from shiyi.answering.retrieval.paths import Retrieval
-from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.differentiation import Pattern
 from shiyi.answering.wording.draft import (
     AnswerContext,
     Contribution,
     Piece,
-    checks,
-    join_pieces,
     question_texts,
     write_red_flags,
 )
@@ -25,80 +22,9 @@ from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
-
-def write_undecided(context: AnswerContext, part: Contribution) -> None:
-    """State that the trouble may be of cold or of heat, and that this decides."""
-    verbalizer, differential = context.verbalizer, context.differential
-    cold, hot = (differential.of_nature(n)[:1] for n in ("cold", "hot"))
-    signs = [f for p in (*cold, *hot) for f in p.signs[:1]]
-    natures = [f for p in (*cold[:1], *hot[:1]) for f in p.nature_facts[:1]]
-    text = verbalizer.verbalize(
-        "o_undecided",
-        sign=verbalizer.names(context.parsed.ailments),
-        cold=verbalizer.these(p.iri for p in cold),
-        hot=verbalizer.these(p.iri for p in hot),
-    )
-    part.opening.add(text, *signs, *natures)
-
-
-def branches(context: AnswerContext, choice: Candidates, part: Contribution) -> None:
-    """List warm choices for cold and mild ones for heat, without any that a pattern forbids."""
-    if not context.differential.undecided:
-        return
-    section = part.section("h_branches")
-    for nature in ("cold", "hot"):
-        fitting = _list_fitting(context, choice, nature)[: 2 if choice.open else 3]
-        if not fitting:
-            section.add(context.verbalizer.verbalize(f"b_none_{nature}"))
-            continue
-        signs = _signs(context, context.differential.of_nature(nature))
-        key = f"b_{nature}" if signs else f"b_{nature}_plain"
-        text = context.verbalizer.verbalize(
-            key,
-            items=context.verbalizer.names(c.iri for c in fitting),
-            signs=context.verbalizer.names(f.object for f in signs),
-        )
-        section.add(text, *(_ground(c) for c in fitting), *signs)
-        part.paths += [path for c in fitting for path in c.reason()[:1]]
-
-
-def _list_fitting(context: AnswerContext, choice: Candidates, nature: str) -> list[Candidate]:
-    """List what no possible pattern speaks against; for cold, else what only heat speaks against.
-
-    A cold drink in a cold pattern is the graver mistake, so heat gets mild choices only.
-    """
-    mine = [c for c in choice.waiting if c.branch == nature]
-    free = [c for c in mine if not c.reservations]
-    if nature == "hot":
-        return [c for c in free if is_mild(c)]
-    hot = {p.iri for p in context.differential.of_nature("hot")}
-    return free or [c for c in mine if all(f.against in hot for f in c.reservations)]
-
-
-def _ground(candidate: Candidate) -> Fact:
-    if candidate.paths:
-        hop = candidate.reason()[0].hops[-1]
-        return Fact(hop.subject, NamedNode(hop.predicate), hop.object, hop.claim, hop.confidence)
-    return (*candidate.fits, *candidate.effect_facts)[0]
-
-
-def _signs(context: AnswerContext, patterns: Iterable[Pattern]) -> list[Fact]:
-    """List the signs that only these patterns have, so that they tell cold from heat."""
-    mine = list(patterns)
-    others = {p.iri for p in context.differential.patterns} - {p.iri for p in mine}
-    taken = {f.object for o in others for f in context.facts.of(o, SHIYI.hasManifestation)}
-    found: dict[str, list[Fact]] = {}
-    for pattern in mine:
-        for fact in context.facts.of(pattern.iri, SHIYI.hasManifestation):
-            if fact.object not in taken and fact.object not in context.parsed.ailments:
-                found.setdefault(fact.object, []).append(fact)
-    most = sorted(found.values(), key=lambda each: (-len(each), -each[0].confidence, each[0].claim))
-    return [each[0] for each in most[:2]]
-
-
 HOW: Final = (SHIYI.cookingMethod, SHIYI.consumptionMethod)
 _OPERATED: Final = resource("population-postoperative").value
-_GOOD: Final = (SHIYI.dietaryBenefit, SHIYI.primaryEffect)
+_MOST_CHOICES: Final = 4
 _PER_MATERIAL: Final = 2  # a substance and one dish of it, or two dishes of it
 
 
@@ -113,17 +39,13 @@ def advise(
         part.section("h_ask").add(part.follow_up[-1])
         write_red_flags(context, (), part, persist=True)
         return part
-    chosen = _spread(context, choice.open, 3 if context.differential.undecided else most)
+    chosen = _spread(context, choice.open, min(most, _MOST_CHOICES))
     _write_opening(context, choice, chosen, part)
-    for candidate in chosen:
-        _recommend(context, candidate, part)
-    branches(context, choice, part)
-    write_not_recommended(context, choice, part)
-    _cautions(context, chosen, part)
+    write_vetoed(context, choice, part)
+    _labels(context, chosen, part)
     part.paths += [*(path for c in chosen for path in c.reason()[:1]), *choice.paths]
     _ask(context, chosen, part)
     ailments = context.parsed.ailments
-    checks(context, ailments, part)
     write_red_flags(context, ailments, part, persist=bool(ailments or context.parsed.aims))
     if _OPERATED in context.parsed.populations:
         part.section("h_doctor").add(context.verbalizer.verbalize("s_operation"))
@@ -171,14 +93,15 @@ def _write_opening(
     context: AnswerContext, choice: Candidates, chosen: tuple[Candidate, ...], part: Contribution
 ) -> None:
     verbalizer, differential = context.verbalizer, context.differential
-    items = verbalizer.names(c.iri for c in chosen)
     if choice.form_missed and chosen:
         forms = verbalizer.names(choice.form_missed, "or")
         part.opening.add(verbalizer.verbalize("o_form_missed", form=forms))
+    reasons = [_recommend(context, candidate, part) for candidate in chosen]
     if differential.undecided:
-        write_undecided(context, part)
-        key = "o_open" if chosen else "o_none_open"
-        part.opening.add(verbalizer.verbalize(key, items=items), *grounds(chosen))
+        if chosen:
+            part.opening.item(*_choices(context, "o_open", reasons))
+        else:
+            part.opening.add(verbalizer.verbalize("o_undecided"))
         return
     pieces: list[Piece] = []
     if differential.leaning and context.parsed.ailments:
@@ -192,21 +115,29 @@ def _write_opening(
         pieces.append((verbalizer.verbalize("o_group_missed", group=groups), ()))
     if choice.loosened and (context.parsed.ailments or context.parsed.constitutions):
         pieces.append((verbalizer.verbalize("o_loosened"), ()))
-    key = "o_recommend" if chosen else "o_nothing"
-    pieces.append((verbalizer.verbalize(key, items=items), grounds(chosen)))
-    space = "" if verbalizer.language == "zh" else " "
-    spaced = [
-        (text + (space if i + 1 < len(pieces) else ""), facts)
-        for i, (text, facts) in enumerate(pieces)
-    ]
-    part.opening.item(*spaced)
+    spaced = [(text + verbalizer.space, facts) for text, facts in pieces]
+    checked = context.parsed.groups and context.parsed.meets_anything()  # with its own verdict
+    nothing = [] if checked else [(verbalizer.verbalize("o_nothing"), ())]
+    found = [*spaced, *(_choices(context, "o_recommend", reasons) if chosen else nothing)]
+    if found:
+        part.opening.item(*found)
 
 
-def grounds(chosen: Iterable[Candidate]) -> tuple[Fact, ...]:
-    """Return for each the claim that recommends it."""
-    return tuple(
-        path_facts(c.reason()[0])[-1] if c.paths else c.fits[0] for c in chosen if c.paths or c.fits
-    )
+def _choices(context: AnswerContext, key: str, reasons: Iterable[tuple[str, Piece]]) -> list[Piece]:
+    """Write the choices in one sentence, those of one reason together with it."""
+    verbalizer = context.verbalizer
+    alike: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
+    for name, (why, facts) in reasons:
+        alike.setdefault(why, []).append((name, facts))
+    before, _, after = verbalizer.verbalize(key, items="\0").partition("\0")
+    pieces = [(before, tuple[Fact, ...]())]
+    for n, (why, named) in enumerate(alike.items()):
+        mark = verbalizer.verbalize("v_clause") if n else ""
+        names = verbalizer.join((name for name, _ in named), "or")
+        facts = tuple({f.claim: f for _, found in named for f in found}.values())
+        text = verbalizer.verbalize("o_choice", x=names, why=why)
+        pieces.append((mark + text, facts))
+    return [*pieces, (after, ())]
 
 
 def path_facts(path: Path) -> tuple[Fact, ...]:
@@ -216,44 +147,25 @@ def path_facts(path: Path) -> tuple[Fact, ...]:
     )
 
 
-def _recommend(context: AnswerContext, candidate: Candidate, part: Contribution) -> None:
+def _recommend(
+    context: AnswerContext, candidate: Candidate, part: Contribution
+) -> tuple[str, Piece]:
+    """Add a recommendation; return its name with the reason for it."""
     verbalizer = context.verbalizer
-    claims = [f.claim for p in candidate.reason() for f in path_facts(p)]
-    claims += [f.claim for f in candidate.fits]
-    part.recommendations.append(
-        Recommendation(
-            candidate.iri,
-            verbalizer.name(candidate.iri),
-            context.kind(candidate.iri),
-            tuple(dict.fromkeys(claims)),
-        )
-    )
-    section = part.section("h_why")
-    pieces: list[Piece] = [(verbalizer.verbalize("w_name", x=verbalizer.name(candidate.iri)), ())]
-    pieces.append(
-        _reason(context, candidate, {f.claim for line in section.lines for f in line.facts})
-    )
-    how = _how(context, candidate.iri)
-    explained = any(
-        verbalizer.verbalize("r_how", text="") in line.text for line in section.lines[1:]
-    )
-    dish = context.facts.is_a(candidate.iri, SHIYI.Dish)
-    if not how[0] or (explained and not dish):  # one plain food shows how such foods are taken
-        how = _effect(context, candidate.iri) if not candidate.paths else ("", ())
-    section.item(*join_pieces(context.verbalizer.language, [*pieces, how]))
+    facts = (*(f for p in candidate.reason() for f in path_facts(p)), *candidate.fits)
+    name, kind = verbalizer.name(candidate.iri), context.kind(candidate.iri)
+    claims = tuple(dict.fromkeys(f.claim for f in facts))
+    part.recommendations.append(Recommendation(candidate.iri, name, kind, claims))
+    return name, _reason(context, candidate)
 
 
-def _reason(context: AnswerContext, candidate: Candidate, written: Collection[str]) -> Piece:
-    """State the best way from the question to the candidate in plain words.
-
-    What is ``written`` already of the way to the pattern is not repeated.
-    """
+def _reason(context: AnswerContext, candidate: Candidate) -> Piece:
+    """State the best way from the question to the candidate in plain words."""
     verbalizer, ways = context.verbalizer, candidate.reason()
     if not ways:
         fits = verbalizer.names(f.object for f in candidate.fits)
         return verbalizer.verbalize("r_fit", fits=fits), candidate.fits
     facts = tuple(f for path in ways for f in path_facts(path))
-    fresh = tuple(f for f in facts if f.claim not in written)
     signs = verbalizer.names(path.entities[0] for path in ways)
     middles = ways[0].entities[1:-1]
     values = {"signs": signs}
@@ -271,8 +183,6 @@ def _reason(context: AnswerContext, candidate: Candidate, written: Collection[st
     if context.facts.is_a(middles[0], SHIYI.Efficacy):
         return verbalizer.verbalize("r_for", effect=verbalizer.name(middles[0]), **values), facts
     state = next((m for m in middles if context.facts.is_a(m, SHIYI.Constitution)), middles[0])
-    if all(path.hops[0].claim in written for path in ways) and fresh:
-        return verbalizer.verbalize("r_state_again", state=verbalizer.the(state)), fresh
     if context.facts.is_a(ways[0].entities[0], SHIYI.Therapy):
         return verbalizer.verbalize("r_principle", state=verbalizer.the(state), **values), facts
     if context.facts.is_a(ways[0].entities[0], SHIYI.Symptom):
@@ -280,44 +190,11 @@ def _reason(context: AnswerContext, candidate: Candidate, written: Collection[st
     return verbalizer.verbalize("r_known", state=verbalizer.the(state), **values), facts
 
 
-def _effect(context: AnswerContext, iri: str) -> Piece:
-    """Return what it does: its recorded efficacy, else what a source writes of its use."""
-    verbalizer = context.verbalizer
-    found = context.facts.of(iri, SHIYI.hasEfficacy)[:1]
-    if found:
-        return verbalizer.verbalize(
-            "r_efficacy", items=verbalizer.names(f.object for f in found)
-        ), found
-    return _text(context, iri, _GOOD)
-
-
-def _how(context: AnswerContext, iri: str) -> Piece:
-    text, facts = _text(context, iri, HOW)
-    return (context.verbalizer.verbalize("r_how", text=text), facts) if text else ("", ())
-
-
-def _text(context: AnswerContext, iri: str, predicates: Iterable[NamedNode]) -> Piece:
-    for predicate in predicates:
-        for fact in context.facts.texts(iri, predicate, context.verbalizer.language)[:1]:
-            return context.verbalizer.words(fact).rstrip("。.；; "), (fact,)
-    return "", ()
-
-
-def _cautions(context: AnswerContext, chosen: Iterable[Candidate], part: Contribution) -> None:
-    """Name what speaks against the items should it apply, by whom it concerns."""
-    about: dict[str, list[Finding]] = {}
-    for candidate in chosen:
-        found = list(context.safety.conditional(candidate.iri))
-        for link in context.facts.of(candidate.iri, SHIYI.hasIngredient):
-            found += [
-                f for f in context.safety.conditional(link.object) if f.severity == "interaction"
-            ]
-        about[candidate.iri] = found
-    for pieces in caution_lines(context, about):
-        part.section("h_caution").item(*pieces)
+def _labels(context: AnswerContext, chosen: Collection[Candidate], part: Contribution) -> None:
+    """State to read labels, where somebody does not eat or may not eat something."""
     person = context.parsed.person
     diets = (s for s in person.states if context.facts.of(s, SHIYI.excludesFoodGroup))
-    if about and (person.allergies or person.left_out or any(diets)):
+    if chosen and (person.allergies or person.left_out or any(diets)):
         part.section("h_caution").add(context.verbalizer.verbalize("s_labels"))
 
 
@@ -328,14 +205,16 @@ def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contributi
     question_texts(
         context, (*context.parsed.ailments[:2], *(p.iri for p in list(patterns)[:1])), part
     )
-    del part.follow_up[1:], part.section("h_ask").lines[1:]
     section = part.section("h_ask")
+    del part.follow_up[1:]
+    section.lines.clear()
     if context.differential.undecided and not part.follow_up:
         part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
-        section.add(part.follow_up[-1])
     if key := _unknown_of_person(context, bool(chosen)):
         part.follow_up.append(context.verbalizer.verbalize(key))
-        section.add(part.follow_up[-1])
+    if part.follow_up:  # one question is asked: what decides, else what is not known of who eats
+        decides = context.differential.undecided
+        section.add(part.follow_up[0 if decides else -1])
 
 
 def _unknown_of_person(context: AnswerContext, is_advised: bool) -> str:

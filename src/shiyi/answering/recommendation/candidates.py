@@ -109,11 +109,6 @@ def _plainest(path: Path) -> tuple[object, ...]:
     return path.hops[0].predicate != SHIYI.relatedConstitution.value, -path.product, path.entities
 
 
-def is_mild(candidate: Candidate) -> bool:
-    """Return whether nothing about it is plainly cold or hot."""
-    return not {f.object for f in candidate.effect_facts} & _STRONG
-
-
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The candidates, sorted: open ones, ones that wait for cold or heat, and vetoed ones."""

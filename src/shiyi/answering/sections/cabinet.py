@@ -331,7 +331,8 @@ class _CombinationChecker:
                 Reason("unrated", text) for text in repeats(self.verbalizer, one.end, other.end)
             )
         if not ranked:
-            text = self.verbalizer.verbalize("v_none", x=one.label, y=other.label)
+            pair = self.verbalizer.verbalize("v_with", x=one.label, y=other.label)
+            text = self.verbalizer.verbalize("v_none", pairs=pair)
             ranked = [Reason(NONE, text)]
         return Pair(one.text, other.text, tuple(ranked), bool(adds))
 

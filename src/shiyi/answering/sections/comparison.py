@@ -5,9 +5,11 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import PROFILE, Fact
 from shiyi.answering.sections.queries import describe_query
-from shiyi.answering.sections.records import list_things, write_cautions, write_record, write_toxic
+from shiyi.answering.sections.records import list_things, write_record, write_toxic
 from shiyi.answering.sections.verdicts import benefits, distinguish
+from shiyi.answering.understanding.patient import Person
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, Section
+from shiyi.model.rdf import local_name
 from shiyi.ontology.terms import SHIYI
 
 _MOST_NAMED: Final = 3
@@ -25,48 +27,99 @@ def compare(context: AnswerContext) -> Contribution:
     rated = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
     predicates = (*PROFILE, SHIYI.indicatedFor, SHIYI.relieves, *rated, SHIYI.hasManifestation)
     part.queries.append(describe_query(things, predicates))
+    parsed, safety, none = context.parsed, context.safety, Person()
+    if any(f.against in parsed.materials for m in things for f in safety.check(m, none, things)):
+        return part  # it is asked how they go together, which the check has answered
     table = part.section("h_table")
     table.columns = ("", *(verbalizer.name(thing) for thing in things))
-    parsed = context.parsed
     sought = [x for x in (*parsed.ailments, *parsed.aims) if x not in things]
     for predicate in () if sought or parsed.person.drugs else predicates:
         found = [context.facts.of(thing, predicate)[:3] for thing in things]
-        if any(found):
+        if len({frozenset(f.object for f in each) for each in found}) > 1:  # all else is alike
             label = context.facts.property_label(predicate, verbalizer.language)
             cells = [(verbalizer.names(f.object for f in each) or "–", each) for each in found]
             table.lines.append(Line(((label, ()), *cells), 1))
     for thing in things:
         write_toxic(context, thing, part)
-        if not context.safety.check(thing, parsed.person):
-            write_cautions(context, thing, part)
-    _differ(context, things, part, natures=bool(table.lines))
+    _differ(context, things, part, natures=not (sought or parsed.person.drugs))
     return part
+
+
+_SCALE: Final = (  # from cold to hot
+    "very-cold", "cold", "cool", "slightly-cold", "neutral", "slightly-warm", "warm", "hot",
+    "very-hot",
+)  # fmt: skip
 
 
 def _differ(
     context: AnswerContext, things: Sequence[str], part: Contribution, *, natures: bool
 ) -> None:
-    """Write first which suits what was named, then how the natures differ."""
-    verbalizer = context.verbalizer
-    shown = things if natures else ()
-    natures_of = [context.facts.of(thing, SHIYI.hasNature)[:2] for thing in shown]
-    effects = [context.facts.of(thing, SHIYI.hasEfficacy)[:2] for thing in shown]
-    pieces, comma = list[Piece](), verbalizer.verbalize("v_comma")
-    for thing, nature, effect in zip(shown, natures_of, effects, strict=True):
-        sides = {"property_hasNature": nature, "property_hasEfficacy": effect}
-        found = [verbalizer.verbalize(k, o=_name_things(context, f)) for k, f in sides.items() if f]
-        if found:
-            mark = verbalizer.verbalize("v_clause") if pieces else ""
-            values = {"x": verbalizer.name(thing), "text": comma.join(found)}
-            pieces.append((mark + verbalizer.verbalize("c_side", **values), (*nature, *effect)))
-    section = Section("")
+    """Write first which suits what was named, then the difference that was asked for."""
+    verbalizer, section = context.verbalizer, Section("")
     _write_suitability(context, things, section)
-    if pieces:
-        section.item(*pieces, (verbalizer.stop, ()))
-    elif not section.lines:
+    asked = context.parsed.frame.has_cue("which-colder", "which-warmer")
+    if natures and not (asked and _write_colder(context, things, section)):
+        _write_sides(context, things, section)
+    if not section.lines:
         section.add(verbalizer.verbalize("c_none", items=verbalizer.names(things)))
     place = sum(any(f.predicate == SHIYI.confusedWith for f in x.facts) for x in part.opening.lines)
     part.opening.lines[place:place] = section.lines
+
+
+def _write_colder(context: AnswerContext, things: Sequence[str], section: Section) -> bool:
+    """Write which is the colder, or the warmer, by the natures recorded; return whether so."""
+    verbalizer, warmer = context.verbalizer, context.parsed.frame.has_cue("which-warmer")
+    found = {thing: context.facts.of(thing, SHIYI.hasNature)[:2] for thing in things}
+    if not all(found.values()):
+        return False
+    places = {
+        thing: [_SCALE.index(f.object.rpartition("/nature-")[2]) for f in facts]
+        for thing, facts in found.items()
+    }
+    ranked = sorted(things, key=lambda thing: sum(places[thing]) / len(places[thing]))
+    ranked = ranked[::-1] if warmer else ranked
+    first, second = (sum(places[t]) / len(places[t]) for t in ranked[:2])
+    items = [
+        verbalizer.verbalize(
+            "c_nature", x=verbalizer.name(thing), o=_name_things(context, found[thing])
+        )
+        for thing in ranked
+    ]
+    key = "c_no_nature" if first == second else "c_warmer" if warmer else "c_colder"
+    values = {"x": verbalizer.name(ranked[0]), "items": verbalizer.join(items)}
+    section.add(verbalizer.verbalize(key, **values), *(f for thing in ranked for f in found[thing]))
+    return True
+
+
+def _write_sides(context: AnswerContext, things: Sequence[str], section: Section) -> None:
+    """Write the natures and effects of each that not all others share."""
+    verbalizer, pieces = context.verbalizer, list[Piece]()
+    comma = verbalizer.verbalize("v_comma")
+    told = {p: [context.facts.of(t, p) for t in things] for p in _TOLD}
+    differing = [
+        p
+        for p, sides in told.items()
+        if len({frozenset(f.object for f in each) for each in sides}) > 1
+    ]
+    for n, thing in enumerate(things):
+        sides = {p: told[p][n][:2] for p in differing}
+        keys = {p: f"property_{local_name(p.value)}" for p in sides}
+        found = [
+            verbalizer.verbalize(keys[p], o=_name_things(context, f)) for p, f in sides.items() if f
+        ]
+        if found:
+            mark = verbalizer.verbalize("v_clause") if pieces else ""
+            values = {"x": verbalizer.name(thing), "text": comma.join(found)}
+            facts = tuple(f for each in sides.values() for f in each)
+            pieces.append((mark + verbalizer.verbalize("c_side", **values), facts))
+    if pieces:
+        section.item(*pieces, (verbalizer.stop, ()))
+    elif any(any(sides) for sides in told.values()):
+        facts = tuple(f for sides in told.values() for each in sides for f in each[:1])
+        section.add(verbalizer.verbalize("c_alike", items=verbalizer.names(things)), *facts)
+
+
+_TOLD: Final = (SHIYI.hasNature, SHIYI.hasEfficacy)
 
 
 def _write_suitability(context: AnswerContext, things: Sequence[str], section: Section) -> None:

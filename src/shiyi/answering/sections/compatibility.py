@@ -1,6 +1,6 @@
 """May X be taken with Y."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -12,23 +12,25 @@ from shiyi.answering.recommendation.additive_effects import (
 )
 from shiyi.answering.safety import Finding
 from shiyi.answering.sections.lists import write_composition, write_group
-from shiyi.answering.sections.records import write_record
+from shiyi.answering.sections.records import write_grave_note, write_record
 from shiyi.answering.sections.terms import child_first
 from shiyi.answering.sections.verdicts import (
-    NOT_EATEN,
+    BARRING,
     Case,
     aims,
     assess_case,
     benefits,
     distinguish,
+    lead,
     list_rated,
     name_of,
     patterns_behind,
     verdict_key,
-    verdicts,
     write_others,
     write_symptoms,
+    write_toxic_verdict,
     write_use,
+    write_verdicts,
 )
 from shiyi.answering.understanding.differentiation import effect_of
 from shiyi.answering.wording.draft import (
@@ -39,7 +41,7 @@ from shiyi.answering.wording.draft import (
     question_texts,
     write_red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, finish
+from shiyi.answering.wording.verbalization import capital, finish, join_names
 from shiyi.linking.normalization import fold, is_cjk
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
@@ -53,80 +55,124 @@ _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are ch
 
 
 def write_compatibility(context: AnswerContext) -> Contribution:
-    """Write the verdict on each pair, its grounds, and what stays unknown."""
-    part, alone = Contribution(), list[str]()
+    """Write the verdict on each pair with its grounds, and in one sentence what stays unknown."""
+    part, alone, silent = Contribution(), list[str](), list[_Silent]()
     apart = context.parsed.wants("compare") and not context.parsed.person.drugs
     several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
     adding = find_shared(context.safety, context.parsed.taken) if several and not apart else ()
     cases = [assess_case(context, group) for group in context.parsed.groups[:_CHECKED]]
+    every = [finding for case in cases for finding in case.found]
+    for each in every:
+        part.warn(context, each, is_stated=True)
+        part.paths += [f.path(f.subject) for f in each.stated[:1]]
+    stated = _stated(context, every)
+    level = write_verdicts(context, stated, part)
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
-            _write_unrecorded(context, case, part)
+            _poisons(context, case.materials, part, level)
+            silent.append((case.named, case.targets))
         elif apart and not case.found:
-            _poisons(context, case.named, part)
+            _poisons(context, case.named, part, level)
             alone.append(case.named[0])
         else:
-            _write_verdict(context, case, adding, part)
-    every = [finding for case in cases for finding in case.found]
+            silent += _write_verdict(context, case, adding, part, level)
     if adding:
         write_additive_effects(context, adding, part)
     distinguish(context, part)
     _write_groups(context, part)
-    _write_implied(context, every, part)
+    _write_implied(context, stated, part)
     if rest := context.parsed.groups[_CHECKED:]:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
     if alone:
         part.take(write_record(context, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
-    barring = [f for f in every if verdict_key(f) in NOT_EATEN]
-    if barring:
-        _kept_from(context, barring, part)
+    _write_unrecorded(context, silent, part, level)
+    _write_no_allergen(context, cases, part)
     _child_first(context, part)
-    if part.warnings and (len(barring) < len(every) or not every):
-        _ask_whom(context, part)
     if not part.opening.lines:
         names = context.verbalizer.names(context.parsed.materials)
         part.opening.add(context.verbalizer.verbalize("o_sheet", items=names))
-    _write_closing(context, part)
+    _write_closing(context, part, every, level)
     return part
 
 
+_Silent = tuple[tuple[str, ...], tuple[str, ...]]  # what one name means, and what it meets unheard
+
+
+def _stated(context: AnswerContext, every: Sequence[Finding]) -> list[Finding]:
+    """Leave out a state that a medicine implies where a thing meets what is named itself."""
+    parsed = context.parsed
+    told = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
+    told |= {*_told_states(context)}
+    met = {f.material for f in every if f.against in told}
+    return [f for f in every if f.against in told or f.material not in met]
+
+
+def _told_states(context: AnswerContext) -> tuple[str, ...]:
+    """List the states of the person that no medicine implies."""
+    facts, person = context.facts, context.parsed.person
+    implied = {
+        f.object
+        for drug in person.drugs
+        for near in facts.above(drug)
+        for f in facts.of(near, SHIYI.judgedAs)
+    }
+    return tuple(s for s in person.states if s not in implied)
+
+
 def _write_verdict(
-    context: AnswerContext, case: Case, adding: Iterable[SharedEffects], part: Contribution
-) -> None:
-    """Write the verdict on one thing with all that was named, its grounds and what is unknown."""
+    context: AnswerContext,
+    case: Case,
+    adding: Iterable[SharedEffects],
+    part: Contribution,
+    level: str,
+) -> list[_Silent]:
+    """Write what is recorded of one thing besides its verdict; return what nothing is known of."""
     met = {f.material for f in case.found}
-    # ginkgo may be leaf or seed: what meets the medicine comes before the poison of the other
-    aside = [m for m in case.named if met and m not in met and len(case.named) > 1]
-    _poisons(context, [m for m in case.named if m not in aside], part)
-    verdicts(context, case.found, part)
+    # ginkgo may be leaf or seed: the other is poisonous, which the line on the two tells
+    aside = [m for m in case.named if met and m not in met and _is_confused(context, m, case.named)]
+    _poisons(context, [m for m in case.named if m not in aside], part, level)
+    for poison in (p for m in aside for p in context.safety.poisons(m)):
+        part.warn(context, poison, is_stated=True)
     _of_kin_only(context, case, part)
     possible = not case.is_barred and sum(_possible(context, m, part) for m in case.named) > 0
-    _poisons(context, aside, part)
-    _write_use_only(context, case, part, possible, adding)
-    _write_no_allergen(context, case, part)
-    _grounds(context, case, part)
-    _identity(context, case, part)
+    silent = _write_use_only(context, case, part, possible, adding, level)
+    if not case.found:
+        write_grave_note(context, case.materials[0], part)
+    return silent
 
 
-def _ask_whom(context: AnswerContext, part: Contribution) -> None:
-    """Name whom to ask first: the prescriber, or a doctor or pharmacist."""
-    parsed = context.parsed
-    pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-    beside = len(parsed.groups) > 1 and not parsed.wants("compare")
-    several = beside or parsed.drugs or parsed.person.drugs
-    part.opening.add(
-        context.verbalizer.verbalize(
-            "v_ask_prescriber"
-            if pair
-            else "v_ask_nutrient"
-            if _is_prescribed(context, part)
-            else "v_ask"
-            if several
-            else "v_ask_one"
-        )
-    )
+def _write_unrecorded(
+    context: AnswerContext, silent: Sequence[_Silent], part: Contribution, level: str
+) -> None:
+    """State once of which pairs nothing is recorded; beside a verdict of medicines and people."""
+    verbalizer, parsed = context.verbalizer, context.parsed
+    own = (*parsed.drugs, *parsed.person.drugs, *parsed.populations)
+    by_targets: dict[tuple[str, ...], list[str]] = {}
+    for materials, targets in silent:
+        name = name_of(context, materials)
+        missing = verbalizer.verbalize("m_pair", x=name, y=verbalizer.names(targets))
+        part.missing.append(missing)
+        part.shown.add(missing)
+        told = tuple(t for t in targets if t in own) if level else targets
+        if told:
+            by_targets.setdefault(told, []).append(name)
+    foods = set(parsed.materials)
+    if any(w.severity == "contraindicated" for w in part.warnings) and not level:
+        return  # it is poisonous, which says enough
+    if len(by_targets) > 1 and all(foods.issuperset(each) for each in by_targets):
+        names = verbalizer.names(group[0] for group in parsed.groups[:_CHECKED])
+        part.opening.add(verbalizer.verbalize("v_none_together", x=names))
+        return
+    pairs = [
+        verbalizer.verbalize("v_with", x=verbalizer.join(names), y=verbalizer.names(targets))
+        for targets, names in by_targets.items()
+    ]
+    if pairs:
+        text = join_names(verbalizer.language, pairs, verbalizer.verbalize("v_or"))
+        asked = _ask_whom(context, part, level)  # what the last sentence says
+        part.opening.add(verbalizer.verbalize("v_none_beside" if asked else "v_none", pairs=text))
 
 
 def _is_prescribed(context: AnswerContext, part: Contribution) -> bool:
@@ -141,13 +187,6 @@ def _child_first(context: AnswerContext, part: Contribution) -> None:
         section = Section("")
         section.add(context.verbalizer.verbalize(child_first(context.parsed)))
         part.opening.lines[:0] = section.lines
-
-
-def _write_unrecorded(context: AnswerContext, case: Case, part: Contribution) -> None:
-    """Write that nothing is recorded of one of many things, but for its toxicity."""
-    _poisons(context, case.materials, part)
-    values = {"x": name_of(context, case.materials), "y": context.verbalizer.names(case.targets)}
-    part.missing.append(context.verbalizer.verbalize("m_pair", **values))
 
 
 def _write_groups(context: AnswerContext, part: Contribution) -> None:
@@ -171,31 +210,37 @@ def _write_groups(context: AnswerContext, part: Contribution) -> None:
         )
 
 
-def _write_implied(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
+def _write_implied(context: AnswerContext, stated: Iterable[Finding], part: Contribution) -> None:
     """Write from which medicine a condition was inferred: metformin implies diabetes."""
-    parsed, met = context.parsed, {f.against for f in every}
-    met -= {*parsed.ailments, *parsed.populations, *parsed.constitutions}
+    parsed, met = context.parsed, {f.against for f in stated}
+    told = {*parsed.ailments, *parsed.populations, *parsed.constitutions, *_told_states(context)}
+    met -= {near for each in told for near in context.facts.above(each)}
     for drug in parsed.person.drugs:
         for near in context.facts.above(drug):
             for fact in context.facts.of(near, SHIYI.judgedAs):
                 if fact.object in met and (note := context.verbalizer.note(fact)):
+                    met.discard(fact.object)
                     text = context.verbalizer.verbalize(
                         "f_judged", y=context.verbalizer.name(drug), note=note
                     )
                     part.section("h_compare").add(text, fact)
 
 
-def _kept_from(context: AnswerContext, found: Iterable[Finding], part: Contribution) -> None:
-    """State to read labels, and with an allergy which signs need a doctor at once."""
-    part.section("h_caution").add(context.verbalizer.verbalize("s_labels"))
-    if any(verdict_key(f) == "v_allergy" for f in found):
-        write_red_flags(context, [resource("disease-food-allergy").value], part)
-
-
-def _poisons(context: AnswerContext, materials: Iterable[str], part: Contribution) -> None:
+def _poisons(
+    context: AnswerContext, materials: Iterable[str], part: Contribution, level: str
+) -> None:
+    """Write which things are toxic: with a verdict where none stands yet."""
     for poison in (p for m in materials for p in context.safety.poisons(m)):
         part.warn(context, poison, is_stated=True)
-        part.opening.add(context.verbalizer.finding(poison), *poison.stated)
+        if level or not context.parsed.wants("may"):
+            part.opening.add(context.verbalizer.finding(poison), *poison.stated)
+        else:
+            part.opening.add(write_toxic_verdict(context, poison), *poison.stated)
+
+
+def _is_confused(context: AnswerContext, material: str, others: Iterable[str]) -> bool:
+    pairs = (f for each in others for f in context.facts.between(material, each))
+    return any(f.predicate == SHIYI.confusedWith and f.positive for f in pairs)
 
 
 def _write_use_only(
@@ -204,16 +249,17 @@ def _write_use_only(
     part: Contribution,
     has_finding: bool,
     adding: Iterable[SharedEffects],
-) -> None:
-    """Write that only a use is recorded, or nothing at all."""
-    verbalizer = context.verbalizer
+    level: str,
+) -> list[_Silent]:
+    """Write that only a use is recorded; return of what nothing is."""
     silent: list[str] = []
-    aimed, beside = aims(context, case), has_finding or bool(case.found)
+    level = level or ("care" if has_finding else "")
+    aimed, beside = aims(context, case), bool(level)
     summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
     for target in case.targets:
         good = tuple(f for m in case.materials for f in benefits(context, m, target))
         if good:
-            write_use(context, good, target, part, beside)
+            write_use(context, good, target, part, level)
         elif not (
             case.met(target)
             or target in aimed
@@ -228,29 +274,25 @@ def _write_use_only(
     if aimed:
         write_symptoms(context, case, aimed, part, beside)
     if has_finding:  # the line on cold and heat speaks for the trouble, not for who has it
-        ailments = [t for t in silent if t in context.parsed.ailments]
-        part.shown |= {
-            verbalizer.verbalize("m_pair", x=name_of(context, case.materials), y=verbalizer.name(t))
-            for t in ailments
-        }
-        silent = [t for t in silent if t not in ailments]
+        silent = [t for t in silent if t not in context.parsed.ailments]
     silent = [t for t in silent if not any(list_rated(context, m, t) for m in case.materials)]
-    if silent:
-        values = {"x": name_of(context, case.materials), "y": verbalizer.names(silent)}
-        missing = verbalizer.verbalize("m_pair", **values)
-        if not any(f.against in case.targets for f in case.found):
-            part.opening.add(verbalizer.verbalize("v_none", **values))
-            part.shown.add(missing)
-            patterns_behind(context, case.materials, silent, part)
-        part.missing.append(missing)
+    if not silent:
+        return []
+    if not case.found:
+        patterns_behind(context, case.materials, silent, part)
+    return [(case.named, tuple(silent))]
 
 
-def _write_no_allergen(context: AnswerContext, case: Case, part: Contribution) -> None:
-    """State that nothing joins a thing with an allergy, which is no promise."""
-    allergies = [a for a in context.parsed.person.allergies if a not in case.materials]
-    if allergies and not any(f.against in allergies for f in case.found):
-        values = {"x": name_of(context, case.materials), "y": context.verbalizer.names(allergies)}
-        key = "v_named_after" if _named_after(context, case.materials) else "v_no_allergen"
+def _write_no_allergen(context: AnswerContext, cases: Iterable[Case], part: Contribution) -> None:
+    """State once of which things nothing joins them with an allergy, which is no promise."""
+    keys: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for case in cases:
+        allergies = [a for a in context.parsed.person.allergies if a not in case.materials]
+        if allergies and not any(f.against in allergies for f in case.found):
+            key = "v_named_after" if _named_after(context, case.materials) else "v_no_allergen"
+            keys.setdefault((key, tuple(allergies)), []).append(name_of(context, case.named))
+    for (key, found), names in keys.items():
+        values = {"x": context.verbalizer.join(names), "y": context.verbalizer.names(found)}
         part.opening.add(context.verbalizer.verbalize(key, **values))
 
 
@@ -270,14 +312,14 @@ def _named_after(context: AnswerContext, materials: Iterable[str]) -> bool:
     """Return whether a thing bears the name of an allergen, and nothing says what it is made of."""
     parsed, text = context.parsed, context.parsed.question
     allergens = [fold(m.text) for m in parsed.mentions if m.iri in parsed.person.allergies]
-    called = [
+    name_of = [
         fold(text[m.start : m.end])
         for m in parsed.mentions
         if m.iri in materials and not context.facts.of(m.iri, SHIYI.derivedFromOrganism)
     ]
     return any(
         name != known and (name in known if is_cjk(name[0]) else f" {name} " in f" {known} ")
-        for known in called
+        for known in name_of
         for name in allergens
     )
 
@@ -315,49 +357,6 @@ def _write_composition(context: AnswerContext, case: Case, target: str, part: Co
     return bool(lines)
 
 
-def _grounds(context: AnswerContext, case: Case, part: Contribution) -> None:
-    """Write one line for each thing met: who says so, and why; near-identical ones together."""
-    for target in dict.fromkeys(f.against for f in case.found):
-        found = case.met(target)
-        for each in found:
-            part.warn(context, each, is_stated=True)
-            part.paths += [f.path(f.subject) for f in each.stated[:1]]
-        if len(part.section("h_compare").lines) < _MOST:
-            part.section("h_compare").item(*_line(context, found))
-
-
-def _line(context: AnswerContext, found: tuple[Finding, ...]) -> list[Piece]:
-    """Return what is recorded of some like materials with one thing, with notes that differ."""
-    verbalizer = context.verbalizer
-    if len(found) == 1 or not all(f.facts for f in found):
-        return [(verbalizer.finding(found[0]), found[0].stated)]
-    space, end = ("", "。") if verbalizer.language == "zh" else (" ", ".")
-    pieces: list[Piece] = []
-    notes: dict[str, None] = {}
-    for each in _each_once(found):
-        text = finish(verbalizer.warned(each), end)
-        note = verbalizer.note(each.fact)
-        if note and note not in notes:
-            notes[note] = None
-            text += space + capital(finish(note, end), verbalizer.language)
-        for why in verbalizer.judgement_reasons(each):
-            if why not in notes:
-                notes[why] = None
-                text += space + why
-        before = space if pieces else ""
-        pieces.append((before + capital(text, verbalizer.language), each.stated))
-    return pieces
-
-
-def _each_once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Leave out what rests on the same claims, found through another thing of one name."""
-    written = set[tuple[str, ...]]()
-    for each in found:
-        if each.claims not in written:
-            written.add(each.claims)
-            yield each
-
-
 def _possible(context: AnswerContext, material: str, part: Contribution) -> bool:
     """Warn where the named trouble is, or may be, a pattern that the material does not suit."""
     differential = context.differential
@@ -376,12 +375,11 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     key = f"b_held_{effect}" if effect and not nature else "b_held"
     if nature and effect == against:
         key = f"b_wrong_{nature}" if differential.leaning else f"b_likely_{nature}"
-    text = context.verbalizer.verbalize(
-        "w_name", x=context.verbalizer.name(material)
-    ) + context.verbalizer.verbalize(key)
+    first = "" if part.opening.lines else lead(context, "unfit" if nature else "care")
+    values = {"x": context.verbalizer.name(material), "text": context.verbalizer.verbalize(key)}
+    text = first + context.verbalizer.verbalize("v_held", **values)
     part.opening.add(finish(text, context.verbalizer.stop), *because[:2])
     for each in found[:2]:
-        part.section("h_compare").add(context.verbalizer.finding(each), *each.stated)
         part.warn(context, each, is_stated=True)
     if differential.undecided:
         question_texts(context, (*context.parsed.ailments, *(p.iri for p in patterns)), part)
@@ -390,48 +388,52 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     return True
 
 
-def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
-    """Name what the material is mistaken for, and what is noted about its use in general."""
-    verbalizer, section = context.verbalizer, part.section("h_caution")
-    if not (case.found or part.warnings):
-        write_others(context, case.materials[0], part)
-    noted = [m for m in case.materials if any(f.material == m for f in case.found)]
-    for material in (noted or case.materials)[:1]:
-        for fact in context.facts.texts(material, SHIYI.safetyNote, verbalizer.language)[:1]:
-            text = verbalizer.verbalize(
-                "p_text", label=verbalizer.name(material), text=verbalizer.words(fact)
-            )
-            place = section if case.found or part.warnings else part.opening
-            place.add(finish(text, context.verbalizer.stop), fact)
-
-
-def _write_closing(context: AnswerContext, part: Contribution) -> None:
+def _write_closing(
+    context: AnswerContext, part: Contribution, every: Sequence[Finding], level: str
+) -> None:
+    """Write in a sentence or two what to watch, and whom to ask with what to say."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    section = part.section("h_doctor")
-    drugs = [
-        d for d in parsed.person.drugs if d != _ALCOHOL
-    ]  # never advise anyone to go on drinking
-    watch = "" if verbalizer.language == "zh" else " "
-    signs = watch.join(context.watch(*parsed.person.drugs, *parsed.person.states)[:2])
-    if signs:
-        section.add(signs)
-    if drugs:
-        warned = {f.subject for f in part.facts.values()} | {f.object for f in part.facts.values()}
-        items = [next((m for m in g if m in warned), g[0]) for g in parsed.groups]
-        names = {"drugs": verbalizer.names(drugs), "items": verbalizer.names(items)}
-        section.add(verbalizer.verbalize("s_tell", **names))
-    if _is_prescription(context, part):
-        section.add(verbalizer.verbalize("s_prescriber"))
-    write_red_flags(context, parsed.ailments, part)
+    told = (*parsed.states, *parsed.person.drugs, *parsed.person.states)
+    if not (every or part.warnings or any((told, parsed.person.allergies))):
+        write_others(context, part)
+    met = [f for f in every if f.severity == "interaction"]
+    notes = " ".join(context.verbalizer.note(f.fact) for f in met)
+    watched = [] if _CUES["watch-told"].search(notes) else context.watch(*(f.against for f in met))
+    texts = list(filter(None, (_ask_whom(context, part, level), *watched[:1])))
+    if texts:
+        part.section("h_doctor").add(verbalizer.space.join(texts))
+    allergic = any(verdict_key(f) == "v_allergy" for f in every)
+    if allergic:
+        write_red_flags(context, [resource("disease-food-allergy").value], part)
+    elif level in BARRING or parsed.is_of_child():
+        write_red_flags(context, parsed.ailments, part)
     known = parsed.person.drugs or parsed.frame.has_cue("no-medicines")
     if part.warnings and not known:
         part.follow_up.append(verbalizer.verbalize("q_drugs"))
 
 
+def _ask_whom(context: AnswerContext, part: Contribution, level: str) -> str:
+    """Return whom to ask, what to say there, and that a medicine is not to be stopped."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    # never advise anyone to go on drinking
+    drugs = verbalizer.names(d for d in parsed.person.drugs if d != _ALCOHOL)
+    if not part.warnings:
+        return ""
+    if _is_prescribed(context, part):
+        return verbalizer.verbalize("v_ask_nutrient")
+    if _is_prescription(context, part):
+        return verbalizer.verbalize("s_prescriber")
+    if drugs:
+        key = "s_tell_taken" if level in BARRING else "s_tell_them" if level == "ask" else "s_tell"
+        return verbalizer.verbalize(key, drugs=drugs)
+    return "" if level in (*BARRING, "ask") else verbalizer.verbalize("v_ask_one")
+
+
 def _is_prescription(context: AnswerContext, part: Contribution) -> bool:
     """Return whether the question is about a prescription of Chinese medicine."""
     formula = any(context.facts.is_a(m, SHIYI.Formula) for m in context.parsed.materials)
-    clash = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
+    foods = all(context.facts.is_a(m, SHIYI.Food) for m in context.parsed.materials)
+    clash = not foods and any(f.predicate in INCOMPATIBLE for f in part.facts.values())
     return formula or clash or context.parsed.frame.has_cue("prescription")
 
 

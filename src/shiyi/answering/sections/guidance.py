@@ -85,16 +85,24 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         return ()
     named = _named(parsed)
     reach = _reach(context, named)
-    topics = _topics(parsed)
+    topics, opposed = _topics(parsed), _opposed(context)
     found = [
         replace(guide, rank=rank)
         for guide in _candidates(context, reach, len(named))
         if (rank := _rank(guide, topics, parsed)) is not None
         and not (opened and not context.evidences.opened(guide.fact.claim))
+        and guide.fact.subject not in opposed
     ]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
     return _chosen(found, len(parsed.groups), topics[0])
+
+
+def _opposed(context: AnswerContext) -> frozenset[str]:
+    """Return the states that nothing suits which has an effect that is wished for."""
+    found = (context.facts.into(aim, SHIYI.hasEfficacy) for aim in context.parsed.aims)
+    against = [{f.against for f in context.safety.conditional(e.subject)} for x in found for e in x]
+    return frozenset(set.intersection(*against)) if against else frozenset()
 
 
 def _named(parsed: Question) -> list[tuple[str, ...]]:

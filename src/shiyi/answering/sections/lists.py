@@ -8,6 +8,13 @@ from shiyi.answering.methods.method import is_benefit, neighbours
 from shiyi.answering.recommendation.cautions import objections, precedence
 from shiyi.answering.retrieval.passages import PASSAGE
 from shiyi.answering.retrieval.paths import Retrieval
+from shiyi.answering.sections.records import (
+    relation_lines,
+    write_cautions,
+    write_grave_note,
+    write_toxic,
+)
+from shiyi.answering.sections.verdicts import distinguish, write_toxic_verdict
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, write_red_flags
 from shiyi.answering.wording.verbalization import finish, verbalize
 from shiyi.model.answer import SafetyWarning
@@ -30,22 +37,24 @@ def write_avoid_list(context: AnswerContext) -> Contribution:
     named = context.parsed.hazards[:_MOST_STATES]
     groups = {low for g in find_groups(context) for low in context.facts.below(g)}
     members = _members(context, named, groups)
-    concerned = dict.fromkeys((*named, *_judged_as(context, named), *members))
-    for state in concerned:
+    hazards = dict.fromkeys((*named, *_judged_as(context, named), *members))
+    for state in hazards:
         drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
         found = _list_recorded(context, state, groups)
         if not drug and (medicines := [f for f in found if _is_medicine(context, f.other(state))]):
             found = [f for f in found if f not in medicines]
             names = verbalizer.names(f.other(state) for f in medicines[:_MOST_AVOIDED])
             text = verbalizer.verbalize("a_medicines", sign=verbalizer.the(state), items=names)
-            part.section("h_caution").add(text, *medicines[:_MOST_AVOIDED])
+            if context.parsed.frame.has_cue("medicine"):
+                part.section("h_caution").add(text, *medicines[:_MOST_AVOIDED])
         if not found:
             known = any(objections(context, s) for s in _judged_as(context, [state]))
             if state in named and not (groups or known or members):
                 part.missing.append(verbalizer.verbalize("m_avoid", x=verbalizer.name(state)))
             continue
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
-        key = "a_avoid_with" if drug else "a_avoid"
+        people = context.facts.is_a(state, SHIYI.Population)
+        key = "a_avoid_with" if drug else "a_avoid_person" if people else "a_avoid"
         pieces = cite_each(
             context, key, verbalizer.the(state), [(f.other(state), f) for f in facts]
         )
@@ -58,7 +67,6 @@ def write_avoid_list(context: AnswerContext) -> Contribution:
     else:
         part.opening.add(verbalizer.verbalize("o_none_against", x=verbalizer.names(named)))
         part.missing.clear()
-    write_red_flags(context, context.parsed.ailments, part)
     return part
 
 
@@ -93,8 +101,8 @@ def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:
         fact.object
         for state in states
         if not context.facts.is_a(state, SHIYI.Drug)
-        for near in context.facts.above(state)
-        for fact in context.facts.of(near, SHIYI.judgedAs)
+        for neighbours in context.facts.above(state)
+        for fact in context.facts.of(neighbours, SHIYI.judgedAs)
     ]
 
 
@@ -117,6 +125,85 @@ def write_group(context: AnswerContext) -> Contribution:
             for found in context.safety.against_states(thing, context.parsed.hazards)[:1]:
                 part.warn(context, found, is_stated=True)
     return part
+
+
+def write_unsuited(context: AnswerContext) -> Contribution:
+    """Write whom the things named do not suit, and what they are not taken with."""
+    part, general = Contribution(), False
+    leave = context.parsed.wants("may") and not context.parsed.frame.has_cue("who-may-not")
+    groups = {a for m in context.parsed.materials for a in context.facts.above(m)[1:]}
+    things = [x for g in context.parsed.groups for x in g[:2] if x not in groups or len(g) == 1]
+    for thing in things[:_MOST_NAMED]:
+        general |= _write_leave(context, thing, part) if leave else False
+        if not leave:
+            _write_against(context, thing, part)
+    distinguish(context, part)
+    if part.warnings and not general:
+        part.section("h_caution").add(context.verbalizer.verbalize("s_avoid_rest"))
+    return part
+
+
+def _write_leave(context: AnswerContext, thing: str, part: Contribution) -> bool:
+    """Write that no ban for everybody is recorded, then for whom one is; return whether so."""
+    before = len(part.opening.lines)
+    for poison in context.safety.poisons(thing):
+        part.warn(context, poison, is_stated=True)
+        part.opening.add(write_toxic_verdict(context, poison), *poison.stated)
+    grave = write_grave_note(context, thing, part)
+    general = not grave and _is_conditional(context, thing)
+    if general:
+        part.opening.add(
+            context.verbalizer.verbalize("v_general", x=context.verbalizer.name(thing))
+        )
+    write_cautions(context, thing, part, most=_MOST_OTHERS, first=True)
+    for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES] if not general else ():
+        write_cautions(context, link.object, part, most=_MOST_OTHERS, first=True)
+    if len(part.opening.lines) == before:
+        _write_nobody(context, thing, part)
+    return general
+
+
+def _write_against(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write all that is recorded against a thing and what it is made of."""
+    before = len(part.opening.lines)
+    write_toxic(context, thing, part)
+    write_cautions(context, thing, part, most=6, first=True)
+    for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
+        write_cautions(context, link.object, part, most=6, first=True)
+    _harms(context, thing, part)
+    if len(part.opening.lines) == before and not _is_warned_of(context, thing):
+        _write_nobody(context, thing, part)
+
+
+def _write_nobody(context: AnswerContext, thing: str, part: Contribution) -> None:
+    absent = [f.against for f in context.safety.conditional(thing)]
+    y = context.verbalizer.names(i for i in dict.fromkeys(absent) if i in context.parsed.absent)
+    key = "v_nobody_else" if y else "v_nobody"
+    part.opening.add(context.verbalizer.verbalize(key, x=context.verbalizer.name(thing), y=y))
+
+
+_MOST_OTHERS: Final = 3  # states of others that may be named where nothing is of the asker
+_MOST_NAMED, _MOST_LINES = 3, 4
+_HARMS: Final = (SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn, SHIYI.useRestriction)
+
+
+def _is_conditional(context: AnswerContext, thing: str) -> bool:
+    """Return whether what is recorded against a thing is against it for some people alone."""
+    found = [f for f in context.safety.conditional(thing) if f.against not in context.parsed.absent]
+    return not context.safety.poisons(thing) and bool(found)
+
+
+def _harms(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write the adverse reactions to a thing, what it harms, and the limits of its use."""
+    for predicate in _HARMS:
+        lines = relation_lines(context, thing, predicate, named=len(context.parsed.groups) > 1)
+        part.section("h_caution").lines += [x for x in lines if x.facts[0].subject == thing]
+
+
+def _is_warned_of(context: AnswerContext, thing: str) -> bool:
+    """Return whether anything is recorded against what a thing is made of."""
+    parts = context.facts.of(thing, SHIYI.hasIngredient)
+    return any(context.safety.conditional(link.object) for link in parts)
 
 
 def write_allergy(context: AnswerContext) -> Contribution:

@@ -64,18 +64,34 @@ def write_opening(
         write_alarms(context, part, country)
         if parsed.alarm == "self_harm":
             return
+        if parsed.frame.ask == "stop_medicine":
+            _stop(context, part)
+        return
     _allergic(context, part)
     if len({*parsed.drugs, *parsed.person.drugs}) > 1:
         write_duplicates(context, part)
-    stops = parsed.urgent and parsed.frame.ask == "stop_medicine"
-    if stops or parsed.wants("stop_medicine"):
-        drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
-        text = verbalizer.verbalize("s_stop", drugs=drugs)
-        part.warnings.append(SafetyWarning("caution", text))
-        part.opening.add(text)
-    beyond = parsed.frame.topics or parsed.is_only_beyond_food()
-    if beyond and not (parsed.urgent or answered):
+    if parsed.wants("stop_medicine"):
+        _stop(context, part)
+    if (parsed.frame.topics or parsed.is_only_beyond_food()) and not answered:
         _write_outside(context, part)
+    _of_whom(context, part)
+    _of_turn(context, part)
+    if parsed.frame.has_cue("cure"):
+        part.opening.add(verbalizer.verbalize("s_cure"))
+
+
+def write_reading(context: AnswerContext, part: Contribution) -> None:
+    """Write as what a name is read that is recorded only in part."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
+    for focus in made[:_MOST_MADE] if not parsed.urgent else ():
+        values = {"word": sanitize_words(focus.within), "x": verbalizer.name(focus.iri)}
+        part.opening.add(verbalizer.verbalize("o_made", **values))
+
+
+def _of_whom(context: AnswerContext, part: Contribution) -> None:
+    """Write for whom it is answered, where states of somebody else are named."""
+    parsed, verbalizer = context.parsed, context.verbalizer
     if parsed.theirs:
         own = parsed.frame.patient.who in {"self", "general"}
         part.opening.add(
@@ -83,13 +99,14 @@ def write_opening(
                 "o_theirs" if own else "o_mine", states=_states(context, parsed.theirs)
             )
         )
-    _of_turn(context, part)
-    made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
-    for focus in made[:_MOST_MADE]:
-        values = {"word": sanitize_words(focus.within), "x": verbalizer.name(focus.iri)}
-        part.opening.add(verbalizer.verbalize("o_made", **values))
-    if parsed.frame.has_cue("cure"):
-        part.opening.add(verbalizer.verbalize("s_cure"))
+
+
+def _stop(context: AnswerContext, part: Contribution) -> None:
+    verbalizer = context.verbalizer
+    drugs = verbalizer.names(context.parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
+    text = verbalizer.verbalize("s_stop", drugs=drugs)
+    part.warnings.append(SafetyWarning("caution", text))
+    part.opening.add(text)
 
 
 def _of_turn(context: AnswerContext, part: Contribution) -> None:

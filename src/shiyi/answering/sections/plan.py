@@ -26,8 +26,9 @@ from shiyi.answering.sections.lists import (
     write_none,
     write_school,
     write_texts,
+    write_unsuited,
 )
-from shiyi.answering.sections.opening import MEDICAL, write_opening
+from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -41,7 +42,6 @@ from shiyi.answering.sections.records import (
     write_related_pairs,
     write_relations,
     write_signs,
-    write_unsuited,
 )
 from shiyi.answering.sections.terms import (
     refer,
@@ -51,7 +51,7 @@ from shiyi.answering.sections.terms import (
     write_patterns,
     write_referral,
 )
-from shiyi.answering.sections.verdicts import write_ratings
+from shiyi.answering.sections.verdicts import BARRING, level_of, write_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, sanitize_words
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Section
@@ -122,9 +122,10 @@ def _write_forms(
     unanswered = parsed.frame.has_cue("unanswered")
     part.sections = [s for s in part.sections if s.heading in _OF_CARE or not unanswered]
     for poison in (p for m in parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)):
-        part.warn(context, poison)  # whatever was asked; once
+        part.warn(context, poison, is_stated=parsed.urgent)  # whatever was asked; once
     if method == "fused" and not (parsed.urgent or parsed.wants("evidence", "list")):
         write_ratings(context, part)
+    write_reading(context, part)
     _write_missing(context, part, retrieved)
     if not (_rests(part) or beyond or parsed.urgent or part.opening.lines):
         plain_ = verbalizer.verbalize("o_not_known")
@@ -187,7 +188,8 @@ def _write_texts(
         warned = part.warnings and parsed.meets_anything()  # which comes first
         place = len(part.opening.lines) if warned else 0
         part.opening.lines[place:place] = write_texts(context, retrieved, least, part)
-    if parsed.groups and parsed.frame.has_cue("long-term") and not parsed.wants_advice():
+    asked = parsed.frame.has_cue("long-term") and not parsed.wants("how", "advice")
+    if parsed.groups and asked:
         write_long_term_use(context, part)
 
 
@@ -252,8 +254,7 @@ def _forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> li
     if parsed.alarm == "self_harm":  # whatever is recorded may be a means
         return [_write_warned_verdict] if _asks_of_medicine(parsed) else []
     if parsed.urgent:
-        meets = parsed.groups and parsed.meets_anything()
-        return [write_referral, *([_write_warned_verdict] if meets else [])]
+        return [_keep_warnings] if parsed.groups and parsed.meets_anything() else []
     if parsed.frame.has_cue("complains") and not parsed.groups:
         return [partial(_said_first, text=context.verbalizer.verbalize("o_sorry"))]
     if parsed.is_only_beyond_food():
@@ -304,6 +305,15 @@ def _write_reasons(context: AnswerContext) -> Contribution:
     return part
 
 
+def _write_further_reasons(context: AnswerContext) -> Contribution:
+    """Write the reasons that the safety check has not given."""
+    part = _write_reasons(context)
+    said = {f.claim for line in write_compatibility(context).opening.lines for f in line.facts}
+    rest = [x for x in part.opening.lines if not said.issuperset(f.claim for f in x.facts)]
+    part.opening.lines = rest or part.opening.lines
+    return part
+
+
 def _dose(context: AnswerContext) -> Contribution:
     """Write the amounts that sources state, and who should leave out a group of foods."""
     part = write_dose(context)
@@ -339,7 +349,7 @@ def _list_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) 
     if listed is not None:
         named = parsed.groups or len(parsed.drugs) > 1
         beside = [] if _rests(listed) or not named else _record_forms(context)
-        counted = parsed.frame.wanted.measure == "count" and "regulatoryStatus" in conditions
+        counted = parsed.frame.wanted.measure == "count" and conditions == {"regulatoryStatus"}
         official = [write_law] if counted else []  # a name in the catalogue may be two things here
         found = [*official, lambda _: listed, *beside]
         return beside if beside and parsed.meets_anything() else found
@@ -358,7 +368,16 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
     apart = [_write_warned_verdict] if checked else []
     described = ask == "property" and not parsed.frame.wanted.relations
-    return [*apart, *first, form] if described or ask in _WARNED_FIRST else [*first, form, *apart]
+    form = _write_further_reasons if ask == "why" and apart else form
+    before = described or ask in _WARNED_FIRST or (checked and _is_barred(context))
+    return [*apart, *first, form] if before else [*first, form, *apart]
+
+
+def _is_barred(context: AnswerContext) -> bool:
+    """Return whether something named is not to be taken by this person."""
+    parsed = context.parsed
+    found = (f for m in parsed.materials for f in context.safety.check(m, parsed.person))
+    return any(level_of(context, f) in BARRING for f in found)
 
 
 def _is_of_unknown(context: AnswerContext) -> bool:
@@ -390,6 +409,14 @@ def _write_warned_verdict(context: AnswerContext) -> Contribution:
             if not any(f.predicate == SHIYI.hasRedFlag for f in line.facts)
         ]
     part.follow_up.clear()
+    return part
+
+
+def _keep_warnings(context: AnswerContext) -> Contribution:
+    """Keep the warnings of the safety check without writing them out."""
+    part = _warnings_of(context, form=_write_warned_verdict)
+    part.missing.clear()
+    part.shown |= {warning.text for warning in part.warnings}
     return part
 
 
@@ -459,8 +486,8 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
         return []
     if find_groups(context) and parsed.hazards:
         return [write_group]
-    cues, concerned = parsed.frame, parsed.hazards
-    if concerned and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
+    cues, hazards = parsed.frame, parsed.hazards
+    if hazards and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
         return [write_avoid_list]  # "what is off the table for me"
     if ask == "may" and parsed.unknown:
         return [_of_unknown]

@@ -28,7 +28,7 @@ from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.sparql.store.port import QuadStore
 
 _MOST: Final = 500  # things of one list
-_MOST_SHOWN, _MOST_VALUES = 24, 5
+_MOST_SHOWN, _MOST_VALUES = 25, 5
 _MOST_NAMED, _CITED = 150, 1  # of a list by name alone, and those of them with their sources
 _BENEFITS: Final = "relieves|indicatedFor|isEffectiveFor|^suitableFood|^realisedBy"
 _HARMS: Final = "contraindicatedIn|cautionIn|aggravates|^unsuitableFood"
@@ -297,7 +297,8 @@ def _write_list(
     shown = listing.things if ranked else _foods_first(context, listing)
     typed = not ranked and all(map(is_typed, conditions))
     brief = typed and (frame.has_cue("all") or len(shown) > _MOST_SHOWN)
-    shown = tuple(shown)[: frame.wanted.limit or (_MOST_NAMED if typed else _MOST_SHOWN)]
+    most = _MOST_NAMED if typed and frame.has_cue("all") else _MOST_SHOWN
+    shown = tuple(shown)[: frame.wanted.limit or most]
     numbers = dict(zip(listing.things, listing.counts, strict=True)) if ranked else {}
     key = "l_ranked" if ranked else "l_count" if frame.wanted.measure == "count" else "l_found"
     before, _, after = verbalizer.verbalize(key, items="\0", **values).partition("\0")
@@ -310,9 +311,10 @@ def _write_list(
         cited = not brief or n < _CITED
         facts = listing.because(thing, conditions, context.facts) if cited else ()
         pieces.append((mark + name, facts))
-    more = verbalizer.verbalize("l_more") if len(listing.things) > len(shown) else ""
+    rest = len(listing.things) - len(shown)
+    more = verbalizer.verbalize("l_more", n=str(rest)) if rest > 0 else ""
     part.opening.item(*pieces, (more + after + verbalizer.stop, ()))
-    _warn_of_toxic(context, part, shown)
+    _warn_of_toxic(context, part, listing.things)
 
 
 def _warn_of_toxic(context: AnswerContext, part: Contribution, things: Iterable[str]) -> None:
@@ -367,6 +369,8 @@ def _condition(context: AnswerContext, condition: Condition) -> str:
     if condition.property == RATING:
         text = verbalizer.join((rating_text(verbalizer.language, v) for v in values), "or")
         return verbalizer.verbalize("l_rating", x=text)
+    above = {v: context.facts.above(v)[1:] for v in values}
+    values = [v for v in values if not {*values}.intersection(above[v])]  # the widest of them
     plain = [v for v in values if not _DEGREE.search(v)] or values
     name = verbalizer.join(map(verbalizer.name, plain[:_MOST_VALUES]), "or")
     if degrees := [v for v in values if v not in plain]:

@@ -19,14 +19,16 @@ from shiyi.answering.recommendation.advice import HOW
 from shiyi.answering.recommendation.cautions import caution_pieces
 from shiyi.answering.sections.queries import describe_query
 from shiyi.answering.sections.verdicts import (
+    BARRING,
     RATED,
     aims,
     assess_case,
     benefits,
     distinguish,
     list_rated,
-    verdicts,
     write_symptoms,
+    write_toxic_verdict,
+    write_verdicts,
 )
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import (
@@ -53,7 +55,6 @@ _RECORDED: Final = (
     *_USES, *_DESCRIBING, SHIYI.hasIngredient, SHIYI.regulatoryStatus, SHIYI.hasActiveConstituent,
     SHIYI.hasNutrient,
 )  # fmt: skip
-_DEFINING: Final = (SHIYI.ruleText, SHIYI.background, SHIYI.primaryEffect)
 _TEXTS: Final = (
     SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.productPurpose, SHIYI.productRisk,
 )  # fmt: skip
@@ -61,7 +62,7 @@ _AMOUNTS: Final = (SHIYI.useRestriction, SHIYI.safetyNote, SHIYI.consumptionMeth
 _JOINING: Final = (*CAUTION, *INTERACTION, *INCOMPATIBLE, SHIYI.unsuitableFood, *BENEFIT)
 _MOST_ENDS: Final = 4  # things named that are looked at in pairs
 _MOST_NAMED, _MOST_LISTED, _MOST_LINES, _MOST_PAIRS = 3, 6, 4, 40
-_MOST_NOTED, _MOST_MET = 2, 12
+_MOST_NOTED, _MOST_MET, _MOST_RECORDED = 2, 12, 3
 _MOST_CONTAINED: Final = 30  # ingredients of a product: a label is read whole
 
 
@@ -99,12 +100,12 @@ def write_properties(context: AnswerContext) -> Contribution:
             part.opening.add(finish(text, verbalizer.stop), *facts)
         lines = [line for p in rest for line in relation_lines(context, thing, p)]
         part.opening.lines += lines[:_MOST_LINES]
-        if silent := not (text or lines):
+        if not (text or lines):
             labels = (context.facts.property_label(p, verbalizer.language) for p in predicates[:2])
             names = verbalizer.join(dict.fromkeys(each.removeprefix("has ") for each in labels))
             part.opening.add(verbalizer.verbalize("p_none", x=verbalizer.name(thing), p=names))
             describe(context, thing, part)
-        if silent or set(predicates) & {*_HARMS, *CAUTION, *_USES, SHIYI.hasEfficacy}:
+        if set(predicates) & {*_HARMS, *CAUTION}:
             write_cautions(context, thing, part)
     distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
@@ -126,6 +127,7 @@ def write_relations(context: AnswerContext) -> Contribution:
     """Write what is recorded between two of the things named; warnings are left to the check."""
     part, facts, schema = Contribution(), context.facts, context.facts.schema.properties
     ends = [(f.iri, *f.also) for f in context.parsed.frame.focus if f.iri][:_MOST_ENDS]
+    asked = context.parsed.frame.wanted.relations if context.parsed.wants("property") else ()
     found = dict.fromkeys(
         fact
         for one, other in combinations(ends, 2)
@@ -135,6 +137,8 @@ def write_relations(context: AnswerContext) -> Contribution:
     )
     for fact in found:
         known = schema.get(local_name(fact.predicate.value))
+        if local_name(fact.predicate.value) in asked:
+            continue
         if len(part.opening.lines) < _MOST_LINES and not (known and known.is_safety):
             relation = facts.property_label(fact.predicate, context.verbalizer.language)
             values = {"x": context.verbalizer.name(fact.subject), "p": relation}
@@ -193,19 +197,23 @@ def write_identity(context: AnswerContext) -> Contribution:
 
 
 def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
-    """Write in short what is recorded of some things: profile, uses, cautions."""
+    """Write in short what is recorded of some things: profile and uses, or the harms noted.
+
+    A property that is not known by name is answered by the profile alone.
+    """
     part, verbalizer = Contribution(), context.verbalizer
+    most = 1 if context.parsed.wants("property", "compare") else _MOST_RECORDED
     for thing in things:
         write_toxic(context, thing, part)
         describe(context, thing, part)
         several = len(things) > 1
-        for predicate in _RECORDED:
+        for predicate in _RECORDED if not (part.opening.lines and most == 1) else ():
             section = part.section("h_facts")
             named = several or not (part.opening.lines or section.lines)
             section.lines += list(relation_lines(context, thing, predicate, named=named))[:1]
-        del part.section("h_facts").lines[5:]
-        write_cautions(context, thing, part)
-        _harms(context, thing, part)
+        del part.section("h_facts").lines[most:]
+        if most > 1 or context.parsed.frame.has_cue("permission"):
+            write_cautions(context, thing, part, most=2, notes=False)
     if not context.parsed.wants("compare"):
         distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
@@ -291,15 +299,23 @@ def relation_lines(
 
 
 def write_cautions(
-    context: AnswerContext, thing: str, part: Contribution, *, most: int = 4, first: bool = False
+    context: AnswerContext,
+    thing: str,
+    part: Contribution,
+    *,
+    most: int = 4,
+    first: bool = False,
+    notes: bool = True,
 ) -> None:
     """Write whom a thing does not suit, what it does not go with, and what is noted of its safety.
 
-    With ``first`` all but the notes go into the opening, and are warned of.
+    With ``first`` all but the notes go into the opening, and are warned of; without ``notes``
+    there are none.
     """
     verbalizer, section = context.verbalizer, part.section("h_caution")
-    against = context.safety.conditional(thing)
-    if pieces := caution_pieces(context, against, most):
+    every = context.safety.conditional(thing)
+    against = [f for f in every if f.against not in context.parsed.absent]
+    if pieces := caution_pieces(context, against, most, rest=not first or most > _MOST_LINES):
         name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
         place = part.opening if first else section
         place.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
@@ -313,7 +329,8 @@ def write_cautions(
             name = (verbalizer.verbalize("w_name", x=verbalizer.verbalize("l_has", **values)), ())
             section.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
     alone = first and not part.opening.lines  # the note is all that is recorded
-    write_safety_notes(context, thing, part, part.opening if alone else section)
+    if notes and (alone or not context.parsed.wants("may")):
+        write_safety_notes(context, thing, part, part.opening if alone else section)
 
 
 def write_safety_notes(
@@ -328,47 +345,16 @@ def write_safety_notes(
             (section or part.section("h_caution")).add(text, fact)
 
 
-def write_unsuited(context: AnswerContext) -> Contribution:
-    """Write whom the things named do not suit, and what they are not taken with."""
-    part, verbalizer, general = Contribution(), context.verbalizer, False
-    for thing in [x for group in context.parsed.groups for x in group[:2]][:_MOST_NAMED]:
-        before = len(part.opening.lines)
-        write_toxic(context, thing, part)
-        write_cautions(context, thing, part, most=6, first=True)
-        for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
-            write_cautions(context, link.object, part, most=6, first=True)
-        _harms(context, thing, part)
-        if len(part.opening.lines) == before and not _is_warned_of(context, thing):
-            absent = [f.against for f in context.safety.conditional(thing)]
-            y = verbalizer.names(i for i in dict.fromkeys(absent) if i in context.parsed.absent)
-            key = "v_nobody_else" if y else "v_nobody"
-            part.opening.add(verbalizer.verbalize(key, x=verbalizer.name(thing), y=y))
-        elif not before and context.parsed.wants("may") and _is_conditional(context, thing):
-            part.opening.add(verbalizer.verbalize("v_general", x=verbalizer.name(thing)))
-            general = True
-    distinguish(context, part)
-    if part.warnings and not general:
-        part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
-    return part
-
-
-def _is_conditional(context: AnswerContext, thing: str) -> bool:
-    """Return whether what is recorded against a thing is against it for some people alone."""
-    poisons = any(True for _ in context.safety.poisons(thing))
-    return not poisons and bool(context.safety.conditional(thing))
-
-
-def _harms(context: AnswerContext, thing: str, part: Contribution) -> None:
-    """Write the adverse reactions to a thing, what it harms, and the limits of its use."""
-    for predicate in (*_HARMS[1:], SHIYI.useRestriction):
-        lines = relation_lines(context, thing, predicate, named=len(context.parsed.groups) > 1)
-        part.section("h_caution").lines += [x for x in lines if x.facts[0].subject == thing]
-
-
-def _is_warned_of(context: AnswerContext, thing: str) -> bool:
-    """Return whether anything is recorded against what a thing is made of."""
-    parts = context.facts.of(thing, SHIYI.hasIngredient)
-    return any(context.safety.conditional(link.object) for link in parts)
+def write_grave_note(context: AnswerContext, thing: str, part: Contribution) -> bool:
+    """Write the note on a thing that tells of grave harm to anybody; return whether there is."""
+    for fact in context.facts.texts(thing, SHIYI.safetyNote, context.verbalizer.language):
+        words = context.verbalizer.words(fact)
+        if _CUES["grave-note"].search(words):
+            label = context.verbalizer.name(thing)
+            text = context.verbalizer.verbalize("p_text", label=label, text=words)
+            part.opening.add(finish(text, context.verbalizer.stop), fact)
+            return True
+    return False
 
 
 def write_evidence(context: AnswerContext) -> Contribution:
@@ -398,9 +384,9 @@ def write_evidence(context: AnswerContext) -> Contribution:
         silent = [p for p in parsed.populations if not case.met(p)]
         if silent and case.named:
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(silent)}
-            part.opening.add(verbalizer.verbalize("v_none", **values))
-        if not case.found:
-            write_cautions(context, thing, part, most=2)
+            pair = verbalizer.verbalize("v_with", **values)
+            part.opening.add(verbalizer.verbalize("v_none", pairs=pair))
+        write_grave_note(context, thing, part)
     return part
 
 
@@ -442,6 +428,10 @@ def write_preparation(context: AnswerContext) -> Contribution:
     part, verbalizer = Contribution(), context.verbalizer
     for group in context.parsed.groups[:_MOST_NAMED]:
         thing = group[0]
+        if barred := [p for p in context.safety.poisons(thing) if p.severity == "contraindicated"]:
+            part.warn(context, barred[0], is_stated=True)
+            part.opening.add(write_toxic_verdict(context, barred[0]), *barred[0].stated)
+            continue
         write_toxic(context, thing, part)
         lines = [
             line
@@ -450,24 +440,28 @@ def write_preparation(context: AnswerContext) -> Contribution:
             for line in relation_lines(context, each, predicate)
         ]
         part.opening.lines += lines
-        _made_of(context, thing, part)
+        _made_of(context, thing, part, with_dishes=not lines)
         if not lines:
             text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
             part.opening.add(text)
-        write_cautions(context, thing, part, most=2)
+        write_grave_note(context, thing, part)
     return part
 
 
-def _made_of(context: AnswerContext, thing: str, part: Contribution) -> None:
+def _made_of(context: AnswerContext, thing: str, part: Contribution, *, with_dishes: bool) -> None:
     """Write what a dish is made of, or which dishes are made with a thing."""
     verbalizer, facts = context.verbalizer, context.facts
     parts = facts.of(thing, SHIYI.hasIngredient)[:_MOST_PARTS]
     dishes = [
         f for f in facts.into(thing, SHIYI.hasIngredient) if facts.is_a(f.subject, SHIYI.Dish)
-    ]
+    ][: _MOST_DISHES * with_dishes]
     for key, found, ends in (
         ("h_made_of", parts, [f.object for f in parts]),
-        ("h_made_with", dishes[:_MOST_DISHES], [f.subject for f in dishes[:_MOST_DISHES]]),
+        (
+            "h_made_with",
+            dishes[: _MOST_DISHES * with_dishes],
+            [f.subject for f in dishes[:_MOST_DISHES]],
+        ),
     ):
         if found:
             values = {"x": verbalizer.name(thing), "items": verbalizer.names(ends)}
@@ -485,18 +479,18 @@ def write_dose(context: AnswerContext) -> Contribution:
         write_toxic(context, group[0], part)
         for thing in group:
             stated += list(_amounts(context, thing))
+        write_grave_note(context, group[0], part)
+    things = [m for group in parsed.groups[:_MOST_NAMED] for m in group]
+    found = [f for m in things for f in context.safety.check(m, parsed.person)]
+    for each in found:
+        part.warn(context, each, is_stated=True)
+    verdict = Contribution()
+    barred = write_verdicts(context, found, verdict) in BARRING
+    told = Section("", stated[:_MOST_LINES])
     if not stated:
-        part.opening.add(verbalizer.verbalize("s_dose"))
-    part.opening.lines += stated[:_MOST_LINES]
-    for group in parsed.groups[:_MOST_NAMED]:
-        found = [f for m in group for f in context.safety.check(m, parsed.person)]
-        verdicts(context, found, part)
-        for each in found[:2]:
-            part.warn(context, each, is_stated=True)
-            part.section("h_compare").add(verbalizer.finding(each), *each.stated)
-        if not found:
-            write_cautions(context, group[0], part, first=not parsed.person.states)
-    if parsed.groups and stated:
+        told.add(verbalizer.verbalize("s_child" if parsed.is_of_child() else "s_dose"))
+    part.opening.lines += [*(() if barred else told.lines), *verdict.opening.lines]
+    if parsed.groups and stated and not barred:
         part.section("h_doctor").add(verbalizer.verbalize("s_dose_ask"))
     return part
 
@@ -533,8 +527,8 @@ def write_reasons(context: AnswerContext) -> Contribution:
         section = Section("")
         section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
         part.opening.lines[:0] = section.lines
-    for group in parsed.groups[:2]:
-        write_cautions(context, group[0], part, most=2)
+        for group in parsed.groups[:2]:
+            write_cautions(context, group[0], part, most=2, notes=False)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
 

@@ -1,5 +1,6 @@
 """Forms of answers that explain: terms, rules, constitutions, patterns, signs for a doctor."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +18,7 @@ from shiyi.answering.wording.draft import (
 )
 from shiyi.answering.wording.verbalization import capital, finish, verbalize
 from shiyi.errors import UsageError
+from shiyi.linking.normalization import is_traditional
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
 from shiyi.ontology.lexicon import rows
@@ -102,12 +104,19 @@ def write_law(context: AnswerContext) -> Contribution:
         part.opening.add(verbalizer.verbalize("o_list_no"), *texts[:1])
     for fact in texts[:_MOST_RULES]:
         label = verbalizer.name(fact.subject)
-        text = verbalizer.verbalize("p_text", label=label, text=verbalizer.words(fact))
+        words = verbalizer.words(fact)
+        if parsed.frame.wanted.measure == "count":  # only what states a number
+            words = "".join(filter(_NUMBER.search, _SENTENCE.findall(words))).strip() or words
+        text = verbalizer.verbalize("p_text", label=label, text=words)
         section = part.section("h_rules") if part.opening.lines else part.opening
         section.add(text + verbalizer.sources([fact]), fact)
     if not part.opening.lines:
         part.opening.add(verbalizer.verbalize("r_no_rule"))
     return part
+
+
+_SENTENCE: Final = re.compile(r".+?(?:[。！？]|[.!?](?:\s|$)|$)")
+_NUMBER: Final = re.compile(r"\d")
 
 
 def _status(context: AnswerContext, group: Sequence[str], part: Contribution) -> tuple[str, ...]:
@@ -204,11 +213,16 @@ def write_referral(context: AnswerContext) -> Contribution:
 
 
 _SUICIDAL: Final = resource("symptom-suicidal-thoughts").value
-_COMMON: Final = {"zh": ("CN",), "en": ("US", "GB", "EU", "CN")}  # where no country is set
+_COMMON: Final = {  # where no country is set
+    "zh": ("CN",), "zh-Hant": ("CN", "HK", "TW"), "en": ("US", "GB", "EU", "CN"),
+}  # fmt: skip
 
 
-def emergency_numbers(language: str, country: str) -> dict[str, str]:
+def emergency_numbers(language: str, country: str, question: str = "") -> dict[str, str]:
     """Return the emergency number and the crisis line of a country, or of some by language.
+
+    Without a country a ``question`` in traditional characters has the numbers of Hong Kong and
+    Taiwan as well.
 
     Raise ``UsageError`` where the table has no such country.
     """
@@ -216,7 +230,8 @@ def emergency_numbers(language: str, country: str) -> dict[str, str]:
     if country and country not in table:
         raise UsageError(f"answer.country {country!r} is none of {', '.join(table)}")
     mark, found = verbalize(language, "v_comma"), dict[str, list[str]]()
-    for code in (country,) if country else _COMMON[language]:
+    script = "zh-Hant" if language == "zh" and is_traditional(question) else language
+    for code in (country,) if country else _COMMON[script]:
         zh, en, number, line, *_ = table[code]
         for name, each in (("number", number), ("line", line)):
             named = zh if language == "zh" else en
@@ -229,7 +244,7 @@ def emergency_numbers(language: str, country: str) -> dict[str, str]:
 def write_alarms(context: AnswerContext, part: Contribution, country: str) -> None:
     """Warn of an emergency and of self-harm, with the numbers to call."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    numbers = emergency_numbers(verbalizer.language, country)
+    numbers = emergency_numbers(verbalizer.language, country, parsed.question)
     harm = parsed.alarm == "self_harm" or _SUICIDAL in parsed.emergencies
     if harm:
         text = verbalizer.verbalize("s_self_harm_read", **numbers)
@@ -244,8 +259,9 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
     if not any(warning.severity == "emergency" for warning in part.warnings):
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
-    if not harm:
-        part.opening.add(verbalizer.verbalize("o_doctor_first"))
+    if not harm and parsed.groups and "taken" in parsed.frame.slots:
+        names = verbalizer.names(group[0] for group in parsed.groups[:_MOST_NAMED])
+        part.opening.add(verbalizer.verbalize("s_bring", items=names))
 
 
 _FEVER: Final = resource("symptom-fever").value

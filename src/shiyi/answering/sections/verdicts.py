@@ -1,5 +1,6 @@
 """The verdict on each pair, and the one that an answer comes down to."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -28,7 +29,6 @@ from shiyi.answering.wording.draft import (
     Contribution,
     Line,
     Piece,
-    join_pieces,
     sort_gravest,
 )
 from shiyi.answering.wording.verbalization import capital, finish, join_names, rating_text
@@ -80,7 +80,9 @@ def assess_case(context: AnswerContext, group: tuple[str, ...]) -> Case:
     kin = _of_kin(context, group, beside, others).besides(context, found)
     found, group = [*found, *kin.found], (*group, *kin.materials)
     others = [kin.instead.get(o, o) for o in others]
-    if named:  # two foods of one question are compared where a source speaks of them
+    if (
+        named or parsed.person.allergies
+    ):  # two foods of one question are compared where a source speaks of them
         others = [o for o in others if any(context.safety.check(m, Person(), [o]) for m in group)]
     earlier = {m for g in parsed.groups[:place] for m in g}  # stated from the other side
     targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
@@ -147,7 +149,7 @@ def _of_kin(
     return _Relatives((), tuple(clashes), {near[f.against]: f.against for f in clashes})
 
 
-_MOST_COMPARED, _MOST_CONFUSED = 12, 2
+_MOST_COMPARED, _MOST_CONFUSED, _MOST_CAUTIONED = 12, 1, 4
 _MOST_PAIRS = 16  # of a material and an ailment, whose rating is looked up
 RATED: Final = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
 
@@ -200,16 +202,16 @@ def name_of(context: AnswerContext, materials: Iterable[str]) -> str:
 
 
 def write_use(
-    context: AnswerContext, good: tuple[Fact, ...], target: str, part: Contribution, beside: bool
+    context: AnswerContext, good: tuple[Fact, ...], target: str, part: Contribution, level: str
 ) -> None:
-    """State that a use is recorded; ``beside`` a warning it is no headline."""
+    """State that a use is recorded: as the verdict, or in few words beside a milder warning."""
     verbalizer, y = context.verbalizer, context.verbalizer.name(target)
     x = verbalizer.names(f.other(target) for f in good)
-    if beside:
-        part.section("h_compare").add(verbalizer.verbalize("v_mixed", x=x, y=y), *good[:2])
-    else:
-        part.opening.add(_use_of(context, good, x, y), *good[:2])
     part.paths += [f.path(f.subject) for f in good]
+    if not level:
+        part.opening.add(_use_of(context, good, x, y), *good[:2])
+    elif level not in BARRING:
+        part.opening.add(verbalizer.verbalize("v_mixed", x=x, y=y), *good[:2])
 
 
 def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
@@ -290,14 +292,18 @@ def patterns_behind(
                 break
 
 
-def write_others(context: AnswerContext, material: str, part: Contribution) -> None:
-    """Write the cautions for others in one line, where there are none for the asker."""
-    if pieces := caution_pieces(context, context.safety.conditional(material), 3):
-        name: Piece = (
-            context.verbalizer.verbalize("w_name", x=context.verbalizer.name(material)),
-            (),
-        )
-        part.section("h_caution").item(*join_pieces(context.verbalizer.language, [name, *pieces]))
+def write_others(context: AnswerContext, part: Contribution) -> None:
+    """Write the gravest cautions of things that nothing is recorded of for the asker."""
+    pieces = list[Piece]()
+    for group in context.parsed.groups[:_MOST_CAUTIONED]:
+        known = context.safety.conditional(group[0])
+        known = tuple(f for f in known if context.facts.is_a(f.against, SHIYI.Population))
+        if own := caution_pieces(context, known, 1):
+            name = context.verbalizer.verbalize("w_name", x=context.verbalizer.name(group[0]))
+            mark = context.verbalizer.verbalize("v_clause") if pieces else ""
+            pieces += [(mark + name, ()), own[0]]
+    if pieces:
+        part.section("h_caution").item(*pieces, (context.verbalizer.stop, ()))
 
 
 def distinguish(context: AnswerContext, part: Contribution) -> None:
@@ -329,27 +335,151 @@ def _annotate(context: AnswerContext, text: str, fact: Fact) -> str:
 
 _VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
 _VERDICTS: Final = (
-    "v_allergy", "v_pair", "v_contra", "v_inter", "v_caution", "v_adverse", "v_diet", "v_avoided",
+    "v_allergy", "v_diet", "v_avoided", "v_pair", "v_contra", "v_inter", "v_unfit", "v_limited",
+    "v_caution", "v_adverse",
 )  # fmt: skip
 NOT_EATEN: Final = frozenset({"v_allergy", "v_diet", "v_avoided"})
+BARRING: Final = ("no", "custom", "unfit")  # levels of what is not to be taken
+LEVELS: Final = (*BARRING, "ask", "care", "minor")  # the gravest first
+_GRADES: Final = {"g_unfit": "v_unfit", "g_discouraged": "v_unfit", "g_limited": "v_limited"}
+_MOST_NOTES: Final = 3  # of one line
 
 
-def verdicts(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
-    """Write the findings into the opening, gravest first, one sentence for each kind."""
-    every, met = list(every), dict[str, set[str]]()
+def write_verdicts(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> str:
+    """Write a line for each level of gravity that is met, the gravest first; return that level.
+
+    A line opens with the verdict; the notes of its claims follow as the reasons.
+    """
+    levels: dict[str, list[Finding]] = {}
     for each in every:
-        met.setdefault(each.material, set()).add(each.against)
-    grouped: dict[tuple[str, ...], list[str]] = {}
-    for material, against in met.items():
-        grouped.setdefault(tuple(sorted(against)), []).append(material)
-    for materials in grouped.values():
-        _verdict_on(context, [f for f in every if f.material in materials], part)
+        levels.setdefault(level_of(context, each), []).append(each)
+    if len(levels) > 1:  # a graver one of the same, or of a relative, decides
+        levels.pop("minor", None)
+    for level in (each for each in LEVELS if each in levels):
+        part.opening.item(*_verdict_line(context, level, levels[level]))
+    return next((each for each in LEVELS if each in levels), "")
+
+
+def level_of(context: AnswerContext, found: Finding) -> str:
+    """Return how grave a finding is, from its rating or its source's own grade."""
+    key = _phrase_of(context, found)
+    if key == "v_inter":
+        rating = context.evidences.rating(found.fact.claim)
+        return {"major": "no", "minor": "minor"}.get(rating, "ask")
+    if key == "v_contra" and context.facts.is_a(found.against, SHIYI.Syndrome, SHIYI.Constitution):
+        return "custom"
+    return _LEVEL_OF.get(key, "no")
+
+
+_LEVEL_OF: Final = {
+    "v_unfit": "unfit", "v_limited": "care", "v_caution": "care", "v_adverse": "care",
+}  # fmt: skip
+
+
+def _phrase_of(context: AnswerContext, found: Finding) -> str:
+    key = verdict_key(found)
+    own = _GRADES.get(context.verbalizer.grade_key(found.fact)) if key == "v_caution" else None
+    return own or key
+
+
+def lead(context: AnswerContext, level: str) -> str:
+    """Return the words that a verdict opens with; "no" only where leave is asked for."""
+    frame = context.parsed.frame
+    leave = context.parsed.wants("may") and frame.has_cue("permission")
+    plain_no = leave and frame.polarity == "positive" and not frame.has_cue("harm-asked")
+    key = "not" if level == "no" and not plain_no else level
+    return context.verbalizer.verbalize(f"lead_{key}")
+
+
+def write_toxic_verdict(context: AnswerContext, poison: Finding) -> str:
+    """Return the verdict on a thing that is itself toxic."""
+    grave = poison.severity == "contraindicated"
+    values = {
+        "x": context.verbalizer.name(poison.material),
+        "y": context.verbalizer.name(poison.against),
+    }
+    text = context.verbalizer.verbalize("v_toxic" if grave else "v_toxic_food", **values)
+    return lead(context, "no" if grave else "care") + text
+
+
+def _verdict_line(context: AnswerContext, level: str, found: Sequence[Finding]) -> list[Piece]:
+    verbalizer = context.verbalizer
+    mark, pieces = verbalizer.verbalize("v_clause"), list[Piece]()
+    phrases = _phrases(context, found)
+    for n, (text, same) in enumerate(phrases):
+        facts = tuple({f.claim: f for x in same for f in x.stated}.values())
+        before = mark if n else lead(context, level)
+        pieces.append((before + text + _aside(context, same, alone=len(phrases) == 1), facts))
+    pieces.append((verbalizer.stop, ()))
+    texts = _reasons(context, found)
+    if found[0].facts and verbalizer.mostly_cases(found[0].fact):
+        texts.append(verbalizer.verbalize("f_case_report"))
+    pieces += [(verbalizer.space + each, ()) for each in texts]
+    return pieces
+
+
+def _reasons(context: AnswerContext, every: Iterable[Finding]) -> list[str]:
+    """Return the notes of some findings, without one that repeats what stands before it."""
+    verbalizer, written, texts = context.verbalizer, set[str](), list[str]()
+    for found in every:
+        note = verbalizer.note(found.fact) if found.facts else ""
+        clauses = {each.strip().lower() for each in _CLAUSE.split(note)} - {""}
+        if clauses and 2 * len(clauses & written) < len(clauses) and len(texts) < _MOST_NOTES:
+            texts.append(capital(finish(note, verbalizer.stop), verbalizer.language))
+            written |= clauses
+        if context.facts.is_a(found.against, SHIYI.Population) or verdict_key(found) in NOT_EATEN:
+            texts += [each for each in verbalizer.judgement_reasons(found) if each not in texts]
+    return texts
+
+
+_CLAUSE: Final = re.compile("[，。；：,.;:]")
+
+
+def _phrases(context: AnswerContext, every: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
+    """Return what is recorded in few phrases: things and states that share a grade together."""
+    verbalizer = context.verbalizer
+    graded: dict[tuple[str, str], dict[str, list[Finding]]] = {}
+    for each in every:
+        key = _phrase_of(context, each)
+        rating = context.evidences.rating(each.fact.claim) if key == "v_inter" else ""
+        graded.setdefault((key, rating), {}).setdefault(each.material, []).append(each)
+    phrases = list[tuple[str, list[Finding]]]()
+    for key, rating in sorted(graded, key=lambda k: (_VERDICTS.index(k[0]), k[1])):
+        alike: dict[tuple[str, ...], list[Finding]] = {}
+        for found in graded[key, rating].values():
+            alike.setdefault(tuple(dict.fromkeys(f.against for f in found)), []).extend(found)
+        for against, found in alike.items():
+            if key in NOT_EATEN:
+                own = {f.material: f for f in found}.values()
+                phrases += [(verbalizer.kept_from(each), [each]) for each in own]
+                continue
+            values = {"x": _name_things(context, found), "y": verbalizer.these(against)}
+            phrases.append((verbalizer.verbalize(key, **values), found))
+    return phrases
+
+
+def _aside(context: AnswerContext, found: Sequence[Finding], *, alone: bool) -> str:
+    """Write in brackets the rating, of what else it is recorded, and how that is known."""
+    verbalizer, facts = context.verbalizer, [f.fact for f in found if f.facts]
+    parts = [_grade(context, facts)]
+    meant = {iri for each in found for iri in (each.material, each.against)}
+    meant |= {f.through for f in found if f.through in context.facts.below(f.material)}
+    ends = (end for each in facts for end in (each.subject, each.object))
+    if others := [end for end in dict.fromkeys(ends) if end not in meant]:
+        parts.append(verbalizer.verbalize("v_recorded_of", z=verbalizer.these(others)))
+    parts.append(verbalizer.known(f.claim for f in facts) if alone and facts else "")
+    mark = verbalizer.verbalize("v_clause")
+    text = mark.join(filter(None, parts))
+    return verbalizer.verbalize("f_source", sources=text) if text else ""
 
 
 def _name_things(context: AnswerContext, found: Iterable[Finding]) -> str:
     """Name the things, or the only kind of one that is recorded: vitamin D (cod liver oil)."""
     verbalizer, kinds = context.verbalizer, dict[str, set[str]]()
-    for each in found:
+    found = list(found)
+    groups = {above for f in found for above in context.facts.above(f.material)[1:]}
+    own = [f for f in found if f.material not in groups]
+    for each in own or found:
         below = context.facts.below(each.material)[1:]
         kinds.setdefault(each.material, set()).add(each.through if each.through in below else "")
     named = [
@@ -359,24 +489,6 @@ def _name_things(context: AnswerContext, found: Iterable[Finding]) -> str:
         for m, of in kinds.items()
     ]
     return join_names(verbalizer.language, named)
-
-
-def _verdict_on(context: AnswerContext, asked: Iterable[Finding], part: Contribution) -> None:
-    mark = "；" if context.verbalizer.language == "zh" else "; "
-    asked = list(asked)
-    pieces: list[Piece] = [(_name_things(context, asked), ())]
-    for key in _VERDICTS:
-        found = [f for f in asked if verdict_key(f) == key]
-        if found:
-            facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
-            values = {
-                "y": context.verbalizer.these(f.against for f in found),
-                "grade": _grade(context, found),
-            }
-            before = mark if len(pieces) > 1 else context.verbalizer.verbalize("v_colon")
-            pieces.append((before + context.verbalizer.verbalize(key, **values), facts))
-    pieces.append((context.verbalizer.stop, ()))
-    part.opening.item(*pieces)
 
 
 def verdict_key(found: Finding) -> str:
@@ -400,16 +512,12 @@ def verdict_key(found: Finding) -> str:
     return _VERDICT[found.severity]
 
 
-def _grade(context: AnswerContext, found: Iterable[Finding]) -> str:
-    """Return the gravest rating of some interactions, or that it rests on case reports."""
-    facts = [f.fact for f in found if f.facts and f.fact.predicate in INTERACTION]
-    ratings = {context.evidences.rating(f.claim) for f in facts}
+def _grade(context: AnswerContext, facts: Iterable[Fact]) -> str:
+    """Return the gravest rating of some interactions, or nothing."""
+    ratings = {context.evidences.rating(f.claim) for f in facts if f.predicate in INTERACTION}
     worst = next((r for r in RATINGS if r in ratings), "")
-    if not worst:
-        return ""
-    return context.verbalizer.verbalize(
-        "v_rating", rating=rating_text(context.verbalizer.language, worst)
-    )
+    text = rating_text(context.verbalizer.language, worst)
+    return context.verbalizer.verbalize("v_rating", rating=text) if worst else ""
 
 
 def conclude(

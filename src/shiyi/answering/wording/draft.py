@@ -19,7 +19,7 @@ from shiyi.answering.knowledge.severity import WARNINGS
 from shiyi.answering.safety import Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential
 from shiyi.answering.understanding.question import Question
-from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names, verbalize
+from shiyi.answering.wording.verbalization import Verbalizer, capital, finish, join_names, verbalize
 from shiyi.model.answer import Citation, Recommendation, SafetyWarning, Sentence
 from shiyi.model.iris import resource
 from shiyi.model.path import Path
@@ -296,6 +296,8 @@ ORDER: Final = (
     "h_rules", "h_caution", "h_ask", "h_doctor", "h_missing",
 )  # fmt: skip
 _CARE: Final = ("h_caution", "h_doctor")
+_ALONE: Final = (*_CARE, "h_compare", "h_ask")  # with few lines these need no heading
+_FEW: Final = 2
 _MOST_LINES: Final = 12
 _BRIEF_LINES: Final = 2  # of an answer that is to be short
 # cited each by itself: what sources dispute
@@ -399,13 +401,13 @@ class _Page:
                 continue
             marked, claims = self._mark_line(line)
             self.sentences.append(Sentence(text, claims))
-            indent = "  " * (line.depth - 1) + "- " if section.heading else ""
-            written.append(indent + capital(marked, self.language))
+            written.append(capital(marked, self.language))
         if not written:
             return ""
-        if not section.heading:
+        if not section.heading or (len(written) <= _FEW and section.heading in _ALONE):
             return "\n\n".join(written)
-        return f"### {verbalize(self.language, section.heading)}\n" + "\n".join(written)
+        items = "\n".join(f"- {each}" for each in written)
+        return f"### {verbalize(self.language, section.heading)}\n{items}"
 
     def _table(self, section: Section) -> str:
         """Write a section as a table; each row is a sentence with its claims."""
@@ -498,9 +500,13 @@ def sort_gravest(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]
 def _tail(part: Contribution, page: _Page) -> list[str]:
     blocks, language = [], page.language
     missing = [each for each in part.missing if each not in part.shown]
-    if missing:
+    if len(missing) == 1:
+        blocks.append(finish(capital(missing[0], language), page.verbalizer.stop))
+    elif missing:
         heading = f"### {verbalize(language, 'h_missing')}\n"
         blocks.append(heading + "\n".join(f"- {capital(each, language)}" for each in missing))
+    if any(warning.severity == "emergency" for warning in part.warnings):
+        return blocks  # nothing may stand between the call and the reader
     closing = verbalize(language, "s_not_diagnosis")
     page.sentences.append(Sentence(closing))
     blocks.append(f"*{closing}*")

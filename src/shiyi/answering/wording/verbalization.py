@@ -146,25 +146,6 @@ class Verbalizer:
         ]
         return max(notes, key=len, default="")
 
-    def warned(self, found: Finding) -> str:
-        """State one reason in a few words, with its source, without a full stop."""
-        text = self._state_source(found)
-        return text + (self.sources([found.fact], 1) if found.facts else "")
-
-    def reason(self, found: Finding) -> str:
-        """State one reason where the thing itself was just named."""
-        if not found.facts or found.fact.predicate not in _SPOKEN:
-            return self._kept_from(found, bare=True)
-        subject, other = self._ends(found.fact, found)
-        values = {"y": other, "grade": self.grade(found.fact)}
-        key = (
-            self._finding_key(found).replace("f_", "f_bare_").replace("caution", "contraindicated")
-        )
-        text = self.verbalize(key, **values)
-        if any(f.predicate == SHIYI.hasIngredient for f in found.facts):
-            text = self.verbalize("f_bare_part", part=subject, text=text)
-        return text + self.sources([found.fact], 1)
-
     def finding(self, found: Finding) -> str:
         """State one reason against a material, with its note, sources and kind of evidence."""
         end = "。" if self.language == "zh" else "."
@@ -207,7 +188,7 @@ class Verbalizer:
 
     def _state_source(self, found: Finding) -> str:
         if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
-            return self._kept_from(found)
+            return self.kept_from(found)
         subject, other = self._ends(found.fact, found)
         key = self._finding_key(found)
         text = self.verbalize(key, x=subject, y=other, grade=self.grade(found.fact))
@@ -220,15 +201,14 @@ class Verbalizer:
                 )
         return text
 
-    def _kept_from(self, found: Finding, *, bare: bool = False) -> str:
+    def kept_from(self, found: Finding) -> str:
         """State that a thing is, or is of the same group as, what somebody does not eat."""
         names = {"x": self.name(found.material), "y": self.the(found.against)}
         kind = "avoided" if found.left_out else "allergy"
         member = next((f for f in found.facts if f.predicate == SHIYI.hasFoodGroup), None)
         if member is None:
-            key = "f_bare" if bare else "f"
-            same = found.material == found.against and not bare
-            return self.verbalize(f"{key}_{'itself_' if same else ''}{kind}", **names)
+            same = found.material == found.against
+            return self.verbalize(f"f_{'itself_' if same else ''}{kind}", **names)
         names["group"] = self.name(member.object)
         if any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts):
             kind = "diet" if found.left_out else "diet_disease"
@@ -240,7 +220,7 @@ class Verbalizer:
         text = self.verbalize(f"f_{kind}", **names | {"x": self.name(member.subject)})
         if member.subject != found.material:
             part = names | {"part": self.name(member.subject)}
-            text = (self.verbalize("f_through_part", **part) if not bare else "") + text
+            text = self.verbalize("f_through_part", **part) + text
         return text
 
     def _shared_group(self, group: str, other: str) -> str:
@@ -264,10 +244,13 @@ class Verbalizer:
             return self.verbalize("g_contraindicated")
         if fact.predicate == SHIYI.unsuitableFood:
             return self.verbalize("g_unsuitable")
+        return self.verbalize(self.grade_key(fact))
+
+    def grade_key(self, fact: Fact) -> str:
+        """Return the key of the words for a source's own grade of a caution."""
+        own = self.evidences.grade(fact.claim)
         plain = "g_contraindicated" if forbids(own) else "g_caution"
-        return self.verbalize(
-            next((key for key, words in cues("grades").items() if words.match(own)), plain)
-        )
+        return next((key for key, words in cues("grades").items() if words.match(own)), plain)
 
     def quoted(self, words: Iterable[str]) -> str:
         """Place words of the asker in quotation marks."""
