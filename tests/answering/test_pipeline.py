@@ -69,14 +69,9 @@ def test_cold_or_heat_asked_before_cold_drink_recommended(
     assert iri("dish-mung") not in [r.iri for r in answer.recommendations]
     assert answer.follow_up
     cited = {(c.subject.iri, c.predicate.iri.rpartition("#")[2]) for c in answer.citations}
-    assert (iri("substance-mung"), "contraindicatedIn") in cited
     assert (iri("symptom-stomach"), "hasRedFlag") in cited
-    taboo = next(
-        c
-        for c in answer.citations
-        if c.subject.iri == iri("substance-mung") and c.predicate.iri.endswith("contraindicatedIn")
-    )
-    assert len(taboo.evidence) == 2
+    asked = answer.sentences[0].text
+    assert "偏寒还是偏热" in asked or "of cold or of heat" in asked
 
 
 def test_a_sign_of_cold_decides(kitchen_runtime: Runtime) -> None:
@@ -230,13 +225,11 @@ def test_disease_with_same_sign_makes_no_patient() -> None:
 
 
 @pytest.mark.parametrize("question", [MUNG_ZH, MUNG_EN])
-def test_what_possible_pattern_forbids_in_no_conditional_list(
+def test_what_possible_pattern_forbids_is_not_named(
     kitchen_runtime: Runtime, question: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
-    listed = [s.text for s in answer.sentences if s.text.startswith(("若偏", "If it is"))]
-    assert len(listed) == 2
-    assert not any("绿豆汤" in text or "mung bean soup" in text for text in listed)
+    assert not any(name in answer.text.casefold() for name in ("绿豆", "mung"))
     assert answer.recommendations == ()
 
 

@@ -96,7 +96,8 @@ def test_childs_fever_goes_to_doctor_and_nothing_suggested(runtime: Runtime) -> 
 def test_an_adults_fever_is_answered_as_before(runtime: Runtime) -> None:
     answer = ask(runtime, "发烧吃什么好")
     assert "孩子" not in answer.text
-    assert len(answer.sentences) > 5
+    assert answer.recommendations
+    assert answer.follow_up
 
 
 def test_principle_of_treatment_leads_to_foods_of_pattern(runtime: Runtime) -> None:
@@ -149,7 +150,10 @@ def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: 
     answer = ask(runtime, question)
     toxic = [w for w in answer.warnings if "毒" in w.text or "toxic" in w.text]
     assert severity in {w.severity for w in toxic}
-    assert answer.sentences[0].text in {w.text for w in toxic}
+    assert any("毒" in s.text or "toxic" in s.text for s in answer.sentences[:2])
+    grounds = {c for w in answer.warnings if w.severity == severity for c in w.claims}
+    assert set(answer.sentences[0].claims) <= grounds
+    assert answer.sentences[0].claims
     assert "除此之外没有查到" not in answer.text
 
 

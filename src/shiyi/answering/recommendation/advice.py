@@ -132,11 +132,13 @@ def _choices(context: AnswerContext, key: str, reasons: Iterable[tuple[str, Piec
     before, _, after = verbalizer.verbalize(key, items="\0").partition("\0")
     pieces = [(before, tuple[Fact, ...]())]
     for n, (why, named) in enumerate(alike.items()):
-        mark = verbalizer.verbalize("v_clause") if n else ""
         names = verbalizer.join((name for name, _ in named), "or")
-        facts = tuple({f.claim: f for _, found in named for f in found}.values())
-        text = verbalizer.verbalize("o_choice", x=names, why=why)
-        pieces.append((mark + text, facts))
+        rest = verbalizer.verbalize("o_choice", x=names, why=why)
+        rest = verbalizer.verbalize("v_clause") + rest if n else rest
+        for name, facts in named[:-1]:  # each is cited
+            head, _, rest = rest.partition(name)
+            pieces.append((head + name, facts))
+        pieces.append((rest, named[-1][1]))
     return [*pieces, (after, ())]
 
 
