@@ -42,8 +42,8 @@ def test_efficacy_that_is_for_symptom_told_with_both_claims_and_as_no_proof(
 
 
 def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
-    (sentence,) = joined(ask(runtime, "黄痰咳嗽，能吃川贝母吗"))
-    assert "川贝母与痰黄黏稠、咳嗽" in sentence
+    (sentence,) = joined(ask(runtime, "黄痰咳嗽，能吃平贝母吗"))
+    assert "平贝母与痰黄黏稠、咳嗽" in sentence
     assert "所对的是痰多、咳嗽" in sentence
 
 
@@ -77,7 +77,7 @@ def test_direct_record_ranks_above_efficacy_and_explains(runtime: Runtime) -> No
 
 @from_table
 def test_model_may_not_make_use_of_it(runtime: Runtime, text: str, stands: bool) -> None:
-    answer = ask(runtime, "川贝母能治咳嗽吗")
+    answer = ask(runtime, "平贝母能治咳嗽吗")
     [efficacy, symptom] = answer.citations[1:3]
     assert (efficacy.object.label, symptom.object.label) == ("润肺止咳", "咳嗽")
     check = SentenceCheck(answer.language, runtime.names)

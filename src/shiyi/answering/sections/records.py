@@ -199,10 +199,13 @@ def write_identity(context: AnswerContext) -> Contribution:
 def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
     """Write in short what is recorded of some things: profile and uses, or the harms noted.
 
-    A property that is not known by name is answered by the profile alone.
+    A question for a property that is not known by name is answered by the profile alone.
     """
     part, verbalizer = Contribution(), context.verbalizer
-    most = 1 if context.parsed.wants("property", "compare") else _MOST_RECORDED
+    product = context.facts.is_a(things[0], SHIYI.DSProduct)  # its label is what is asked for
+    asked = context.parsed.wants("compare") or context.parsed.frame.has_cue("asking")
+    brief = asked and context.parsed.wants("property", "compare") and not product
+    most = 1 if brief else _MOST_RECORDED
     for thing in things:
         write_toxic(context, thing, part)
         describe(context, thing, part)
