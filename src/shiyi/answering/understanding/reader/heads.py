@@ -25,7 +25,7 @@ from shiyi.answering.understanding.frame import (
 from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
 from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import IndexMismatchError, MissingExtraError
-from shiyi.linking.embedding.embedder import Embedder, open_shipped
+from shiyi.linking.embedding.embedder import Embedder, StaticEmbedder
 from shiyi.linking.normalization import QuestionText
 
 Floats = NDArray[np.float32]
@@ -33,14 +33,14 @@ Features = tuple[NDArray[np.int64], Floats]
 Span = tuple[int, int, str]  # where something known is named, and its class
 
 SHIPPED: Final = Path(__file__).parent / "reader.safetensors"
-FORMAT: Final = "reader-3"
+WORDS: Final = Path(__file__).parent / "words"  # vectors, by bench/word_vectors.py
+FORMAT: Final = "reader-4"
 GRAMS: Final = 1 << 14  # buckets of n-grams
 KINDS: Final = 1 << 13  # buckets of n-grams in which a name is replaced by its kind
 SLOTS: Final = 1 << 12  # buckets of slots and of pairs of them
 BUCKETS: Final = GRAMS + KINDS + SLOTS
 KIND_WEIGHT: Final = 0.7  # beside the n-grams; 0 reads new families worse by 3 points of F1
 SLOT_WEIGHT: Final = 0.7  # 0, 1 and 1.5 read new families worse
-VECTOR_WEIGHT: Final = 0.25  # of the vector beside the n-grams; 0 and 1 read new families worse
 HEADS: Final[Mapping[str, tuple[str, ...]]] = {
     "ask": ASKS, "polarity": POLARITIES, "who": WHO, "alarm": (*ALARMS, "none"),
 }  # fmt: skip
@@ -155,7 +155,7 @@ class Head:
     def probabilities(self, found: Features, vector: Floats) -> Floats:
         """Return the calibrated probability of each class."""
         places, values = found
-        scores = values @ self.weights[places] + VECTOR_WEIGHT * vector @ self.weights[BUCKETS:]
+        scores = values @ self.weights[places] + vector @ self.weights[BUCKETS:]
         scores = (scores * self.scale + self.bias) / self.temperature
         grown = np.exp(scores - scores.max())
         return np.asarray(grown / grown.sum(), np.float32)
@@ -225,7 +225,6 @@ def shipped_reader() -> Reader:
 
     Raise ``MissingExtraError`` where its files were left out of the installation.
     """
-    embedder = open_shipped()
-    if embedder is None or not SHIPPED.is_file():
+    if not (SHIPPED.is_file() and WORDS.is_dir()):
         raise MissingExtraError("the reader of questions", "neural")
-    return Reader.open(SHIPPED, embedder)
+    return Reader.open(SHIPPED, StaticEmbedder(WORDS))

@@ -18,14 +18,14 @@ from shiyi.answering.understanding.reader.heads import (
     FORMAT,
     HEADS,
     SHIPPED,
-    VECTOR_WEIGHT,
+    WORDS,
     Span,
     features,
 )
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import words, write
 from shiyi.errors import MissingExtraError, TableError
-from shiyi.linking.embedding.embedder import Embedder, open_shipped
+from shiyi.linking.embedding.embedder import Embedder, StaticEmbedder
 from shiyi.linking.normalization import QuestionText
 from shiyi.ontology.lexicon import rows
 from shiyi.settings import Settings
@@ -97,9 +97,7 @@ class Measures:
 
 def train_reader(output: Path | None = None) -> tuple[Path, Measures]:
     """Train all heads, calibrated on families left out, and write them."""
-    embedder = open_shipped()
-    if embedder is None:
-        raise MissingExtraError("the reader", "neural")
+    embedder = StaticEmbedder(WORDS)
     every = utterances()
     features = _features(every, embedder)
     arrays: dict[str, Any] = {}
@@ -143,7 +141,7 @@ def _features(every: Sequence[Utterance], embedder: Embedder) -> Any:
         starts.append(starts[-1] + len(found))
     shape = (len(every), BUCKETS)
     grams = csr_matrix((np.concatenate(values), np.concatenate(places), starts), shape=shape)
-    vectors = embedder.encode([each.text.raw for each in every]) * VECTOR_WEIGHT
+    vectors = embedder.encode([each.text.raw for each in every])
     return hstack([grams, csr_matrix(vectors)]).tocsr()
 
 
