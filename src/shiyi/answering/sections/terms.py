@@ -52,6 +52,8 @@ def write_meaning(context: AnswerContext) -> Contribution:
                 _write_term(context, iri, part)
         if len(part.opening.lines) >= _MOST_LINES:
             break
+    if not part.opening.lines and _rules_named(context):
+        return write_law(context)
     if not part.opening.lines:
         longest = sorted(parsed.unknown, key=len, reverse=True)[:1]  # the term, of what is quoted
         words = verbalizer.quoted(longest)
@@ -89,10 +91,7 @@ def _write_term(context: AnswerContext, iri: str, part: Contribution) -> None:
 def write_law(context: AnswerContext) -> Contribution:
     """Write the legal status of the things named, and the rules that a question is about."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
-    rules = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
-    rules += tuple(
-        c.value for c in parsed.frame.conditions if c.property == "regulatoryStatus" and c.value
-    )
+    rules = _rules_named(context)
     rules += (_CLAIMS,) * (not parsed.groups and parsed.frame.has_cue("claims"))
     rules += (_CATALOGUE,) * any(c.property == YEAR for c in parsed.frame.conditions)
     for group in parsed.groups[:_MOST_NAMED]:
@@ -117,6 +116,14 @@ def write_law(context: AnswerContext) -> Contribution:
 
 _SENTENCE: Final = re.compile(r".+?(?:[。！？]|[.!?](?:\s|$)|$)")
 _NUMBER: Final = re.compile(r"\d")
+
+
+def _rules_named(context: AnswerContext) -> tuple[str, ...]:
+    """List the rules and statuses that are named, or that a condition is about."""
+    parsed = context.parsed
+    named = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
+    conditions = (c for c in parsed.frame.conditions if c.property == "regulatoryStatus")
+    return (*named, *(c.value for c in conditions if c.value))
 
 
 def _status(context: AnswerContext, group: Sequence[str], part: Contribution) -> tuple[str, ...]:
