@@ -344,7 +344,9 @@ def _list_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) 
         return [write_law]
     relations = [NamedNode(VOCAB + name) for name in parsed.frame.wanted.relations]
     if any(facts.of(thing, *relations) for thing in parsed.materials if relations):
-        return [write_properties]  # what a formula is made of, and not what has it in it
+        met = parsed.groups and parsed.meets_anything()
+        warned: list[Form] = [_write_warned_verdict] if met else []
+        return [*warned, write_properties]  # of what a formula is made, not what has it in it
     listed = write_query_list(context, runtime.store)
     if listed is not None:
         named = parsed.groups or len(parsed.drugs) > 1
