@@ -15,7 +15,7 @@ from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 
-_MOST_MADE: Final = 2
+_MOST_MADE, _MOST_NAMED = 2, 8
 MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
     "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
 })  # fmt: skip
@@ -164,3 +164,15 @@ def _beware(context: AnswerContext, part: Contribution) -> None:
         text = verbalizer.annotate(verbalizer.verbalize(sentence), known)
         part.warnings.append(SafetyWarning(severity, text))
         part.opening.add(text)
+
+
+def write_unknown(context: AnswerContext) -> Contribution:
+    """State that nothing is known of the thing, and what that means for who takes medicines."""
+    verbalizer, part = context.verbalizer, Contribution()
+    words = context.parsed.unknown[:3]
+    part.opening.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
+    if drugs := context.parsed.person.drugs:
+        names = verbalizer.names(drugs[:_MOST_NAMED])
+        part.opening.add(verbalizer.verbalize("o_unheard_with", drugs=names))
+    part.shown |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
+    return part

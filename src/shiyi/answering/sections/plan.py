@@ -28,7 +28,7 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading
+from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -274,7 +274,7 @@ def _asks_of_medicine(parsed: Question) -> bool:
 def _form(ask: str, context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     parsed = context.parsed
     if ask in ("advice", "evidence") and parsed.asks_of_unknown():
-        return [_of_unknown]
+        return [write_unknown]
     if ask == "advice":
         return _advice_forms(context, retrieved, runtime)
     if ask == "avoid":
@@ -492,7 +492,7 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
     if hazards and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
         return [write_avoid_list]  # "what is off the table for me"
     if ask == "may" and parsed.unknown:
-        return [_of_unknown]
+        return [write_unknown]
     if is_of_allergy_alone(parsed):
         return [write_allergy]
     if ask == "may" and parsed.states:
@@ -504,18 +504,6 @@ def _write_nothing_named(context: AnswerContext) -> Contribution:
     """State that it was not recognised what is to be eaten."""
     part = Contribution()
     part.opening.add(context.verbalizer.verbalize("o_unnamed"))
-    return part
-
-
-def _of_unknown(context: AnswerContext) -> Contribution:
-    """State that nothing is known of the thing, and what that means for who takes medicines."""
-    verbalizer, part = context.verbalizer, Contribution()
-    words = context.parsed.unknown[:3]
-    part.opening.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
-    if drugs := context.parsed.person.drugs:
-        names = verbalizer.names(drugs[:_MOST_CHECKED])
-        part.opening.add(verbalizer.verbalize("o_unheard_with", drugs=names))
-    part.shown |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return part
 
 
