@@ -155,7 +155,7 @@ def test_a_listing_is_no_evidence_of_efficacy(kitchen_runtime: Runtime) -> None:
 
 
 def test_nothing_found_is_said(kitchen_runtime: Runtime) -> None:
-    answer = ask(kitchen_runtime, "qwerty zxcvb?")
+    answer = ask(kitchen_runtime, "what are the benefits of zxcvbium?")
     assert answer.abstained
     assert answer.missing
     assert answer.citations == ()

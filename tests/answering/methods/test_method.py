@@ -30,7 +30,7 @@ MEETING = "吃华法林能吃枸杞子吗？"
 PROPERTY = "绿豆的药性是什么？"
 QUESTIONS = (
     ADVICE, MEETING, PROPERTY, "我胃不适，夏季喝什么饮品好？", "What is the nature of mung bean?",
-    "What should I eat for insomnia?", "阴虚质吃什么好？", "qwerty zxcvb?",
+    "What should I eat for insomnia?", "阴虚质吃什么好？", "what are the benefits of zxcvbium?",
 )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_the_same_safety_check_stands_after_every_method(runtime: Runtime, metho
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_abstains_where_nothing_fits(runtime: Runtime, method: str) -> None:
-    answer = ask(runtime, "qwerty zxcvb?", method=method)
+    answer = ask(runtime, "what are the benefits of zxcvbium?", method=method)
     assert answer.abstained
     assert answer.missing
     assert answer.citations == ()

@@ -178,8 +178,8 @@ def _topics(parsed: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
     loose = [topic for topic in cues if topic in _LOOSE]
     contents = "content" in cues  # "how much sugar" asks for no amount to be taken
     clear = tuple(t for t in cues if t not in _LOOSE and not (contents and t == "amount"))
-    if "storage" in clear and parsed.wants("may"):
-        clear = tuple(dict.fromkeys((*clear, "toxicity")))  # whether it can still be eaten
+    if {"storage", "preparation"}.intersection(clear) and parsed.wants("may"):
+        clear = tuple(dict.fromkeys((*clear, "toxicity")))  # whether it can be eaten so
     return clear, tuple(dict.fromkeys((*kinds, *loose)))
 
 
