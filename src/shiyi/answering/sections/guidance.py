@@ -27,6 +27,7 @@ _BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
 _LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
 _BESIDE: Final = frozenset({"eat", "avoid", "doctor"})  # topics that open a list, and replace none
 _PAIRED: Final = frozenset({"timing", "amount", "use", "reason"})  # a judgement of a pair tells too
+_ALLOWING: Final = frozenset({"yes", "limited"})
 _GRAVE: Final = frozenset({"no", "ask"})
 _OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobody matters
 _INFANT: Final = resource("population-infant").value
@@ -93,6 +94,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and not (opened and not context.evidences.opened(guide.fact.claim))
         and guide.fact.subject not in opposed
     ]
+    found = [guide for guide in found if not _is_overruled(context, guide)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
     return _chosen(found, len(parsed.groups), topics[0])
@@ -103,6 +105,21 @@ def _opposed(context: AnswerContext) -> frozenset[str]:
     found = (context.facts.into(aim, SHIYI.hasEfficacy) for aim in context.parsed.aims)
     against = [{f.against for f in context.safety.conditional(e.subject)} for x in found for e in x]
     return frozenset(set.intersection(*against)) if against else frozenset()
+
+
+def _is_overruled(context: AnswerContext, guide: Guide) -> bool:
+    """Return whether a thing is allowed by a statement and contraindicated by something else."""
+    if guide.verdict not in _ALLOWING or guide.topic == "effect":
+        return False
+    parsed, near = context.parsed, context.facts.above
+    group = parsed.groups[guide.origin] if guide.origin < len(parsed.groups) else ()
+    against = (
+        finding.against
+        for sense in group
+        for finding in context.safety.check(sense, parsed.person)
+        if finding.severity == "contraindicated"
+    )
+    return any(guide.about and not {*near(each)}.intersection(guide.about) for each in against)
 
 
 def _named(parsed: Question) -> list[tuple[str, ...]]:
