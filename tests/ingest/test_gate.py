@@ -20,7 +20,7 @@ from shiyi.model.claim import (
 from shiyi.model.iris import graph, resource
 from shiyi.model.rdf import Literal, NamedNode
 from shiyi.ontology.schema import Schema
-from shiyi.ontology.serialization import QUALIFIERS, claim_blocks, claim_quads
+from shiyi.ontology.serialization import ABOUT, QUALIFIERS, claim_blocks, claim_quads
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.shapes.validation import Result, shapes_graph, to_graph, validate
 from shiyi.sparql.store.oxigraph import n_quads
@@ -70,7 +70,7 @@ def made(rng: random.Random) -> Claim:
         predicate, text = SKOS.closeMatch, NamedNode("http://identifiers.org/umls/C0000001")
     qualifiers = tuple(
         sorted(
-            (name, rng.choice((*HOSTILE, "likely", "3 g", "moderate")))
+            (name, rng.choice((*HOSTILE, "likely", "3 g", "moderate")) if name != ABOUT else "a")
             for name in rng.sample(sorted(QUALIFIERS), rng.randrange(3))
         )
     )

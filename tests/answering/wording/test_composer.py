@@ -11,6 +11,7 @@ from shiyi.model.answer import Answer, SafetyWarning
 from shiyi.model.iris import VOCAB
 from shiyi.model.profile import Profile
 from shiyi.ontology.lexicon import sentences
+from shiyi.ontology.terms import SHIYI
 from tests.support import bases
 from tests.support.questions import ask
 from tests.tables import from_table
@@ -152,7 +153,8 @@ def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: 
     assert severity in {w.severity for w in toxic}
     assert any("毒" in s.text or "toxic" in s.text for s in answer.sentences[:2])
     grounds = {c for w in answer.warnings if w.severity == severity for c in w.claims}
-    assert set(answer.sentences[0].claims) <= grounds
+    facts = [fact for c in answer.sentences[0].claims for fact in runtime.facts.by_claim[c]]
+    assert all(fact.claim in grounds or fact.predicate == SHIYI.guidance for fact in facts)
     assert answer.sentences[0].claims
     assert "除此之外没有查到" not in answer.text
 

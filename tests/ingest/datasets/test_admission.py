@@ -159,7 +159,7 @@ def test_source_whose_policy_to_accept_in_next_answer(
     ingest("shiyi:accepted", "1,山楂,contraindicatedIn,失眠")
     assert main(["--kb", str(kb), "ask", "失眠的人能吃山楂吗？", "--json"]) == 0
     output = json.loads(capsys.readouterr().out)
-    assert "院内膳食表" in json.dumps(output["answer"], ensure_ascii=False)
+    assert "院内膳食表" in json.dumps(output["citations"], ensure_ascii=False)
 
 
 def test_what_policy_accepts_asserted_whole_and_conflicts_linked(kb: Path, ingest: Ingest) -> None:
