@@ -11,12 +11,13 @@ import pytest
 from shiyi.errors import TableError, UsageError
 from shiyi.ingest.tables.evidence import PointerRow, read_pointers
 from shiyi.ingest.tables.starter import Starter
+from shiyi.model.rdf import local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.sparql.base.digests import file_digest
 from shiyi.verification.comparison import read_words, verify_claims
 from shiyi.verification.corpora import Corpus, Registry, Table
 from shiyi.verification.names import Subjects
-from shiyi.verification.pointers import check
+from shiyi.verification.pointers import check, write_pointers
 from shiyi.verification.readers import Reader, Verdict
 from tests.tables import from_table
 
@@ -187,6 +188,24 @@ def test_a_run_without_changes_is_skipped(starter: Starter, tmp_path: Path) -> N
     assert file_digest(out / "little.tsv") != before  # no longer the whole run
     with pytest.raises(UsageError, match="no corpus"):
         verify_claims(starter, registry, ["none"], out=out)
+
+
+def test_pointers_of_texts_stay_while_the_words_do(starter: Starter, tmp_path: Path) -> None:
+    registry, out = verified(starter, tmp_path)
+    claim = next(each for each in starter.claims if each.text)
+    words = text(claim.object).rpartition("/")[2]
+    mine = dataclasses.replace(
+        next(iter(read_pointers(out))),
+        subject=local_name(claim.subject.value),
+        predicate=local_name(claim.predicate.value),
+        object=f"text/{words}",
+    )
+    gone = dataclasses.replace(mine, object="text/0")
+    write_pointers(out / "little.tsv", [mine, gone], "of another run")
+    verify_claims(starter, registry, out=out)
+    assert mine.claim in found(out)
+    assert gone.claim not in found(out)
+    assert len(found(out)) > 1
 
 
 @from_table

@@ -15,7 +15,7 @@ from shiyi.ingest.tables.evidence import COLUMNS, EVIDENCE, PointerRow, read_poi
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ingest.tables.tsv import Place
 from shiyi.model.claim import Claim, Polarity
-from shiyi.model.rdf import NamedNode, local_name
+from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.verification.corpora import (
     CATALOGUE,
@@ -101,6 +101,8 @@ class Comparison:
         for subject, name, value in _claimed_triples(starter):
             if name == "hasIngredient":
                 self._ingredients[subject].add(value)
+        # texts are compared by people: their pointers stay while the wording does
+        self.texts = {_ends(each) for each in starter.claims if each.text}
         self.digest = text_digest(json.dumps(claims))
         self.size = len(claims)
 
@@ -213,8 +215,14 @@ def _stated_claims(starter: Starter) -> Iterator[tuple[Claimed, Claim]]:
     """Yield each accepted claim that joins two concepts, with the ids of its parts."""
     for each in starter.claims:
         if each.text is None and isinstance(each.object, NamedNode):
-            ends = local_id(each.subject.value), local_id(each.object.value)
-            yield (ends[0], local_name(each.predicate.value), ends[1]), each
+            yield _ends(each), each
+
+
+def _ends(claim: Claim) -> Claimed:
+    """Return the ids of subject, predicate and object of a claim; of a text that of its words."""
+    value = local_id(text(claim.object))
+    value = f"text/{value}" if claim.text else value
+    return local_id(claim.subject.value), local_name(claim.predicate.value), value
 
 
 def _claimed_triples(starter: Starter) -> Iterator[Claimed]:
@@ -278,7 +286,11 @@ def verify_claims(
         outcome.rows[name] = rows
         if sample:
             continue
-        others = [each for each in known.get(name, []) if relation and each.predicate != relation]
+        others = [
+            each
+            for each in known.get(name, [])
+            if (relation and each.predicate != relation) or each.claim in comparison.texts
+        ]
         write_pointers(file, [*rows, *others], "" if relation else inputs)
     progress("", len(wanted), len(wanted))
     return outcome
@@ -291,7 +303,8 @@ def write_sheet(path: Path, outcome: Outcome, registry: Registry, concepts: Conc
     """
     lines = ["\t".join((*COLUMNS, "claim", "words", "judgement"))]
     for row, words in read_words(outcome.sheet(0.05), registry):
-        subject, value = concepts.by_id[row.subject].zh, concepts.by_id[row.object].zh
+        subject = concepts.by_id[row.subject].zh
+        value = concepts.by_id[row.object].zh if row.object in concepts.by_id else row.object
         names = f"{subject} {row.predicate} {value}"
         lines.append("\t".join((*row.cells(), names, " ".join(words.split()), "")))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
