@@ -222,6 +222,15 @@ def test_narrower_sign_shows_broader_not_reverse(reader: Reader) -> None:
     assert not reader.entails("hasEfficacy", ["efficacy-wenzhong"], "efficacy-wenzhongjiangni")
 
 
+def test_entry_about_the_object_names_subjects_exactly(reader: Reader) -> None:
+    words = "以治疗肝郁脾虚等所致病证的治法。"
+    named = "syndrome-liver-depression-and-spleen-deficiency"
+    turned = "^hasTreatmentPrinciple"
+    assert reader.verdict("mentions", turned, words, named) is Verdict.SUPPORTS
+    assert reader.verdict("mentions", turned, words, "syndrome-spleen-qi-deficiency") is None
+    assert reader.verdict("mentions", turned, "胃气虚证", "syndrome-qi-deficiency") is None
+
+
 def test_entry_on_another_part_is_not_subject(starter: Starter) -> None:
     subjects = Subjects(starter.concepts, ("MFHSubstance", "Herb", "Food"))
     assert subjects.of("丁香") == "substance-dingxiang"

@@ -30,7 +30,7 @@ from shiyi.verification.corpora import (
 )
 from shiyi.verification.names import WORDS, Subjects
 from shiyi.verification.pointers import read_keys, read_pointed_words, write_pointers
-from shiyi.verification.readers import Reader, Verdict, spans
+from shiyi.verification.readers import INVERSE, Reader, Verdict, spans
 
 Claimed = tuple[str, str, str]
 
@@ -89,8 +89,8 @@ class Comparison:
             claims = random.Random(27).sample(claims, sample)  # noqa: S311
         for subject, name, value in claims:
             self._claims[subject, name].add((subject, name, value))
-            if schema.property(name).symmetric:
-                self._claims[value, name].add((subject, name, value))
+            turned = name if schema.property(name).symmetric else f"{INVERSE}{name}"
+            self._claims[value, turned].add((subject, name, value))
         self._cited: dict[tuple[str, str], list[tuple[Claimed, Verdict]]] = defaultdict(list)
         for triple, each in _stated_claims(starter):
             text = Verdict.SUPPORTS if each.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
@@ -175,15 +175,17 @@ class Comparison:
                     value = claim[2] if claim[0] == subject else claim[0]
                     for column in columns:
                         text = record.cells.get(column, "")
-                        if text and (row := self._row(corpus, table, reader, claim, value, text)):
+                        read = reader, relation, value
+                        if text and (row := self._row(corpus, table, read, text)):
                             yield _pointer(corpus, table, record, claim, row, column)
 
     def _row(
-        self, corpus: Corpus, table: Table, reader: str, claim: Claimed, value: str, text: str
+        self, corpus: Corpus, table: Table, read: tuple[str, str, str], text: str
     ) -> tuple[Verdict, int, int] | None:
-        cues, bars = table.cues.get(claim[1]), table.bars.get(claim[1], ())
+        reader, relation, value = read
+        cues, bars = table.cues.get(relation), table.bars.get(relation, ())
         if corpus.kind == "row":
-            verdict = self._reader.verdict(reader, claim[1], text, value)
+            verdict = self._reader.verdict(reader, relation, text, value)
             return (verdict, 0, 0) if verdict else None
         for start, end in spans(text):
             sentence = text[start:end]
@@ -191,7 +193,7 @@ class Comparison:
                 each in sentence for each in bars
             ):
                 continue
-            if verdict := self._reader.verdict(reader, claim[1], sentence, value):
+            if verdict := self._reader.verdict(reader, relation, sentence, value):
                 return verdict, start, end
         return None
 

@@ -16,6 +16,7 @@ CLINICAL = frozenset(
         "Constitution",
     }
 )  # fmt: skip
+INVERSE = "^"  # before a relation whose subject the text names, and its title the object
 EXACT = frozenset({"hasIngredient", "derivedFromOrganism", "usesPart"})
 SAFETY = frozenset(
     {
@@ -54,10 +55,12 @@ class Reader:
         return self._by_relation[relation]
 
     def _names(self, relation: str) -> Names:
+        property_ = self._schema.property(relation.removeprefix(INVERSE))
+        wanted = property_.domain if relation.startswith(INVERSE) else property_.range
         classes = frozenset(
             each
             for each in {one.class_name for one in self._concepts.by_id.values()}
-            if self._schema.fits(each, self._schema.property(relation).range)
+            if self._schema.fits(each, wanted)
         )
         if classes & CLINICAL:
             classes |= CLINICAL
@@ -88,7 +91,7 @@ class Reader:
         found = frozenset(found)
         if claimed in found:
             return True
-        if relation in EXACT or relation in VALUES:
+        if relation in EXACT or relation in VALUES or relation.startswith(INVERSE):
             return False
         if relation in SAFETY:
             return bool(found & self._above[claimed])
