@@ -36,6 +36,7 @@ from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedding.embedder import Embedder, Vectors
 from shiyi.linking.embedding.index import Near, search_nearest
 from shiyi.linking.normalization import fold, is_cjk
+from shiyi.linking.umls.index import singular
 from shiyi.sparql.store.port import QuadStore
 
 FILE: Final = "texts.safetensors"
@@ -53,9 +54,10 @@ _STOP: Final = frozenset((  # words that ask, and tell nothing apart
     "a", "an", "the", "and", "or", "of", "for", "in", "on", "to", "with", "is", "are", "was",
     "be", "do", "does", "did", "can", "may", "should", "could", "would", "i", "my", "me", "you",
     "it", "what", "which", "how", "when", "why", "who", "that", "this", "there", "have", "has",
-    "if", "as", "at", "by", "from", "not", "any", "some",
+    "if", "as", "at", "by", "from", "not", "any", "some", "about", "tell", "eat", "take", "get",
     "什么", "是什", "可以", "怎么", "哪些", "如何",
     "能不", "不能", "以吗", "么好", "吗", "的", "了", "呢", "吃什", "喝什", "请问", "我的",
+    "能吃", "能喝", "吃吗", "喝吗",
 ))  # fmt: skip
 _COMMON: Final = 0.25  # Shiyi's: words of more than this share of the units are not searched for
 _FEWEST: Final = 200  # units below which no word is too common
@@ -75,6 +77,17 @@ def words(text: str) -> list[str]:
         elif kind == "word":
             tokens.append(letters)
     return tokens
+
+
+@lru_cache(maxsize=1 << 12)
+def telling_words(text: str) -> frozenset[str]:
+    """Return the words of a text that tell it from others; an English plural counts as singular.
+
+    >>> sorted(telling_words("How do I store the eggs?"))
+    ['egg', 'store']
+    """
+    told = (word for word in words(text) if word not in _STOP)
+    return frozenset(singular(word) if word.isascii() else word for word in told)
 
 
 @lru_cache(maxsize=1 << 16)

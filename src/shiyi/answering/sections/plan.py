@@ -14,6 +14,7 @@ from shiyi.answering.sections.guidance import (
     Guide,
     choose_guidance,
     covers_things,
+    is_mild,
     replaces,
     write_guidance,
 )
@@ -28,7 +29,7 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
+from shiyi.answering.sections.opening import write_opening, write_reading, write_unknown
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -53,7 +54,7 @@ from shiyi.answering.sections.terms import (
 )
 from shiyi.answering.sections.verdicts import BARRING, level_of, write_ratings
 from shiyi.answering.understanding.conditions import YEAR
-from shiyi.answering.understanding.question import Question, sanitize_words
+from shiyi.answering.understanding.question import MEDICAL, Question, sanitize_words
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Section
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
@@ -88,13 +89,17 @@ def write(
         _write_guidance(context, chosen, part)
         part.missing += _of_profile(context)
         return part
-    if chosen and not parsed.is_only_beyond_food():
-        part.take(write_guidance(context, chosen))
     place = len(part.opening.lines)
     _write_forms(context, part, retrieved, runtime, method)
     if covers_things(context, chosen):  # which says more than that nothing is recorded
         rest = part.opening.lines[place:]
         part.opening.lines[place:] = [each for each in rest if each.facts]
+    if chosen and not parsed.is_only_beyond_food():
+        warned = part.warnings and is_mild(context, chosen)  # which comes first
+        place = len(part.opening.lines) if warned else place
+        told, part.opening.lines[place:] = part.opening.lines[place:], []
+        part.take(write_guidance(context, chosen))
+        part.opening.lines += told
     return part
 
 
@@ -142,8 +147,7 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     met = context.parsed.groups and context.parsed.meets_anything()
     checked = _write_warned_verdict(context) if met else Contribution()
     asking = {context.verbalizer.verbalize(key) for key in _ASKING}
-    verdicts = {guide.verdict for guide in chosen} - {""}
-    mild = bool(verdicts) and verdicts <= {"yes", "unknown"}
+    mild = is_mild(context, chosen)
     grounds = [each.claims for each in checked.warnings]
     warned = {claim for each in grounds for claim in each}
     if mild or not all(grounds):  # what is stated without a claim, as an allergy, stays

@@ -180,8 +180,14 @@ class Frame:
         return sum(each.p for each in self.asks if each.type in types)
 
     def alarm_from(self, least: float) -> str:
-        """Return which alarm is raised: by the slots, or by a probability of at least ``least``."""
-        likely = max(self.danger, self.probability(*ALARMS))
+        """Return which alarm is raised: by the slots, or by a probability of at least ``least``.
+
+        It is that of what is asked and that of danger together, each an estimate of its own; where
+        the words tell of a danger the greater one counts.
+        """
+        asked = self.probability(*ALARMS)
+        told = not _TELLING.isdisjoint(self.slots)
+        likely = max(self.danger, asked) if told else (self.danger + asked) / 2
         return self.alarm or (max(ALARMS, key=self.probability) if likely >= least else "")
 
     def of_role(self, *roles: str) -> tuple[Focus, ...]:
@@ -264,4 +270,8 @@ def _drop_nulls(value: Any) -> Any:
     return [_drop_nulls(each) for each in value] if isinstance(value, list) else value
 
 
+_TELLING: Final = frozenset({  # slots that tell of danger by themselves
+    "attempt", "bite", "despair", "eating", "euthanasia", "farewell", "lethal", "means", "mistake",
+    "rescue", "self-cutting", "signs", "wish",
+})  # fmt: skip
 _NULL: Final = frozenset({"iri", "sex", "alarm", "root", "form", "season"})
