@@ -103,7 +103,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     ]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
         found = [] if parsed.is_of_no_matter() else [g for g in found if g.rank == _ASKED]
-    asked = "effect" in topics[0] or any(guide.rank == _ASKED for guide in found)
+    effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
+    asked = effect or any(guide.rank == _ASKED for guide in found)
     found = [g for g in found if g.rank != _OTHER or (g.points >= _LEAST and not asked)]
     found = [g for g in found if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
