@@ -251,7 +251,7 @@ def _weigh(
     for each in (each for o in guide.covers if o < len(named) for each in words[o]):
         left = left.replace(each, " ")
     asked = telling_words(left) - telling_words(verbalizer.name(guide.fact.subject))
-    asked = {w for w in asked if not w.isdecimal() and not parsed.frame.is_repeated}
+    asked = frozenset(w for w in asked if not w.isdecimal() and not parsed.frame.is_repeated)
     things = len(named) if parsed.wants(*_OF_BOTH) else len(parsed.groups)
     missed = (words[origin] for origin in range(things) if origin not in guide.covers)
     allergic = parsed.person.allergies and parsed.wants("may")
