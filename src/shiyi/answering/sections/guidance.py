@@ -102,7 +102,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and guide.fact.subject not in opposed
     ]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
-        found = [] if parsed.is_of_no_matter() else [g for g in found if g.rank == _ASKED]
+        of_health = not (parsed.frame.topics or parsed.wants("chitchat"))
+        found = [g for g in found if g.rank == _ASKED and of_health]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
     found = [g for g in found if g.rank != _OTHER or (g.points >= _LEAST and not asked)]

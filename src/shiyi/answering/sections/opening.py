@@ -6,7 +6,7 @@ from typing import Final
 from shiyi.answering.knowledge.facts import MATERIAL
 from shiyi.answering.recommendation.additive_effects import write_duplicates
 from shiyi.answering.sections.terms import write_alarms
-from shiyi.answering.understanding.question import MEDICAL, sanitize_words
+from shiyi.answering.understanding.question import sanitize_words
 from shiyi.answering.understanding.reader.alarms import precautions
 from shiyi.answering.wording.draft import AnswerContext, Contribution
 from shiyi.answering.wording.verbalization import capital, join_names, kind_words
@@ -16,6 +16,9 @@ from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 
 _MOST_MADE, _MOST_NAMED = 2, 8
+MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
+    "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
+})  # fmt: skip
 _REACTION: Final = resource("symptom-allergic-reaction").value
 
 

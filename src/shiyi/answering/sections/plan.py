@@ -29,7 +29,7 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import write_opening, write_reading, write_unknown
+from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -54,7 +54,7 @@ from shiyi.answering.sections.terms import (
 )
 from shiyi.answering.sections.verdicts import BARRING, level_of, write_ratings
 from shiyi.answering.understanding.conditions import YEAR
-from shiyi.answering.understanding.question import MEDICAL, Question, sanitize_words
+from shiyi.answering.understanding.question import Question, sanitize_words
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Section
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode

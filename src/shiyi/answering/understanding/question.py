@@ -149,11 +149,6 @@ class Question:
         sure = self.frame.ask in _OF_FOOD and self.frame.confidence >= _SURE
         return not (sure and self.frame.has_cue("taking"))
 
-    def is_of_no_matter(self) -> bool:
-        """Return whether neither food nor health is spoken of, as where a price is asked for."""
-        health = MEDICAL - _NEVER_OF_FOOD
-        return self.wants("chitchat") or not health.issuperset(self.frame.topics)
-
     def is_of_child(self, *, under_one: bool = False) -> bool:
         """Return whether a child is to eat; with ``under_one`` an infant."""
         states = {*self.populations, *self.person.states}
@@ -177,9 +172,6 @@ _STOPS: Final = 0.2  # probability of leaving out a medicine named, from which t
 _MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had
 _GOOD: Final = frozenset({BENEFIT, "hasEfficacy"})
 _OF_BENEFIT: Final = _GOOD | {"suitableSeason", "hasFoodGroup"}
-MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
-    "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
-})  # fmt: skip
 _NEVER_OF_FOOD: Final = frozenset({"abortion", "animals"})  # topics, whatever else is asked
 _FEVER: Final = resource("symptom-fever").value
 _INFANT: Final = resource("population-infant").value
