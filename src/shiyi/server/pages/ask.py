@@ -25,7 +25,6 @@ from shiyi.errors import ShiyiError
 from shiyi.model.answer import Answer, Citation, SafetyWarning
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import ID
-from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.server.api.requests import (
     answer_turn,
@@ -287,31 +286,6 @@ _SHORT: Final = {"zh": 40, "en": 90}  # characters of the sentence of a band
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """One hop of a chain: the node it reaches, and the claim it walked."""
-
-    predicate: str
-    forward: bool
-    confidence: float
-    claim: str
-    reaches: Thing
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A reasoning path as a row of chips."""
-
-    score: float
-    start: Thing
-    links: tuple[Link, ...]
-
-    @property
-    def weakest(self) -> float:
-        """Return the smallest confidence on the chain."""
-        return min(link.confidence for link in self.links)
-
-
-@dataclass(frozen=True, slots=True)
 class CitedText:
     """A text that rests on claims, with the numbers of its citations."""
 
@@ -398,7 +372,7 @@ class AnswerView:
     parts: Parts
     warnings: tuple[CitedText, ...]
     recommendations: tuple[CitedText, ...]
-    chains: tuple[Chain, ...]
+    named: Callable[[str], Thing]
     drawing: Drawing
     milliseconds: int
     cited: str = ""  # a query for the claims cited and their evidence, as RDF
@@ -437,7 +411,7 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
             CitedText(each.kind, each.label, href(each.iri), cited(each.claims))
             for each in answer.recommendations
         ),
-        tuple(_chain(path, reader) for path in answer.paths),
+        lambda iri: reader.thing(NamedNode(iri)),
         answer_graph(answer, reader),
         round(sum(ms for _, ms in answer.trace.milliseconds)),
         _CITED.format(claims=" ".join(f"<{iri}>" for iri in numbers)) if numbers else "",
@@ -452,17 +426,3 @@ def _next(answer: Answer) -> tuple[str, ...]:
     asked = answer.question.casefold()
     fresh = (each for each in dict.fromkeys(named) if each.casefold() not in asked)
     return tuple(fresh)[:_NEXT]
-
-
-def _chain(path: Path, reader: Reader) -> Chain:
-    links = tuple(
-        Link(
-            reader.thing(NamedNode(hop.predicate)).label,
-            hop.forward,
-            hop.confidence,
-            href(hop.claim),
-            reader.thing(NamedNode(hop.end)),
-        )
-        for hop in path.hops
-    )
-    return Chain(path.score, reader.thing(NamedNode(path.hops[0].start)), links)
