@@ -89,58 +89,41 @@ def _group(name: str, text: str) -> str:
 UPDATE: Final = "application/sparql-update"
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateRequest:
-    """A request for an update."""
-
-    text: str
-    default_graphs: tuple[str, ...] = ()
-    named_graphs: tuple[str, ...] = ()
-    timeout: float | None = None
-
-
-def parse_update_request(site: Site) -> UpdateRequest | None:
-    """Parse a request for an update; None for another request."""
+def find_update() -> tuple[str, MultiDict[str, str]] | None:
+    """Return the update of a request and its parameters; None for another request."""
     if request.args.getlist("update"):
         raise BadRequest("an update stands in the body of a POST, never in the address")
     if request.method != "POST":
         return None
     if request.mimetype == UPDATE:
-        if request.args.getlist("query"):
-            raise BadRequest("a request holds a query or an update, not both")
-        return _of(site, messages.utf8_body(), request.args)
-    if request.mimetype == messages.FORM and "update" in (form := messages.utf8_form()):
-        if form.getlist("query") or request.args.getlist("query"):
-            raise BadRequest("a request holds a query or an update, not both")
-        if len(form.getlist("update")) > 1:
-            raise BadRequest("a request holds one update")
-        return _of(site, form["update"], form)
-    return None
-
-
-def _of(site: Site, text: str, source: MultiDict[str, str]) -> UpdateRequest:
+        text, source = messages.utf8_body(), request.args
+    elif request.mimetype == messages.FORM and "update" in (form := messages.utf8_form()):
+        text, source = form["update"], form
+    else:
+        return None
+    if source.getlist("query") or request.args.getlist("query"):
+        raise BadRequest("a request holds a query or an update, not both")
+    if len(source.getlist("update")) > 1:
+        raise BadRequest("a request holds one update")
     if not text.strip():
         raise QueryError("the update is empty")
-    return UpdateRequest(
-        text,
-        tuple(source.getlist("using-graph-uri")),
-        tuple(source.getlist("using-named-graph-uri")),
-        messages.read_timeout(site, source.get("timeout")),
-    )
+    return text, source
 
 
 def run_update(auth: Authenticator, site: Site) -> Response | None:
     """Run the update of the request, if it has one and its sender may."""
-    order = parse_update_request(site)
-    if order is None:
+    found = find_update()
+    if found is None:
         return None
+    text, source = found
+    timeout = messages.read_timeout(site, source.get("timeout"))
     updater, author = auth.writer("SPARQL update")
     updater.update(
-        order.text,
+        text,
         author,
-        default_graphs=order.default_graphs,
-        named_graphs=order.named_graphs,
-        timeout=order.timeout,
+        default_graphs=source.getlist("using-graph-uri"),
+        named_graphs=source.getlist("using-named-graph-uri"),
+        timeout=timeout,
         base=request.base_url,
     )
     return Response(status=204)
@@ -199,7 +182,7 @@ def sparql_protocol(site: Site, cache: PageCache) -> Blueprint:
     @routes.route("/sparql/rdf11", methods=["GET", "POST"])
     def sparql_of_rdf_11() -> BaseResponse:
         """Answer clients that append their parameters to an address that has none."""
-        if parse_update_request(site) is not None:
+        if find_update() is not None:
             raise MethodNotAllowed(description="updates go to /sparql")
         return _answer_query(site, cache, auth, "rdf11")
 
