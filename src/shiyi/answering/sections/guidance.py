@@ -36,7 +36,7 @@ _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is as
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
 _JUDGED_AS, _BROADER, _SOURCE, _KIN, _NARROWER = 2, 3, 15, 20, 40
 _MOST, _MOST_THINGS = 2, 3
-# what speaks for a statement, fitted on 106 judged questions; 0 for the words finds 19 fewer
+# of a statement; of 84 questions that one answers, topics alone find it in 51, with words in 65
 _POINTS: Final = (0.9, 0.5, 0.3, 0.0)  # by rank
 _OF_PAIR, _OF_KIN, _WORD, _SHARE = 0.5, -0.8, 0.25, 1.0
 _MOST_WORDS, _FEWEST_WORDS = 4, 2  # shared words that count; words that a share is of
@@ -52,6 +52,7 @@ _SEVERITY: Final = {
     "no": "contraindicated", "ask": "caution", "do_not_combine": "contraindicated",
     "ask_first": "caution",
 }  # fmt: skip
+Senses = Sequence[tuple[str, ...]]  # of each thing that is named
 Reach = dict[str, dict[int, int]]  # concept -> number of the thing that leads to it -> distance
 
 
@@ -102,12 +103,12 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and guide.fact.subject not in opposed
     ]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
-        of_health = not (parsed.frame.topics or parsed.wants("chitchat"))
-        found = [g for g in found if g.rank == _ASKED and of_health]
+        beyond = parsed.frame.topics or parsed.wants("chitchat")
+        found = [g for g in found if g.rank == _ASKED and not beyond]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
-    found = [g for g in found if g.rank != _OTHER or (g.points >= _LEAST and not asked)]
-    found = [g for g in found if not _is_overruled(context, g)]
+    near = [g for g in found if g.rank != _OTHER or (g.points >= _LEAST and not asked)]
+    found = [g for g in near if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
     return _chosen(found, len(parsed.groups), topics[0])
@@ -149,7 +150,7 @@ def _named(parsed: Question) -> list[tuple[str, ...]]:
     return named
 
 
-def _reach(context: AnswerContext, named: Sequence[tuple[str, ...]]) -> Reach:
+def _reach(context: AnswerContext, named: Senses) -> Reach:
     """Return the concepts that are named or near, and those that are so of the person."""
     parsed, reach = context.parsed, defaultdict[str, dict[int, int]](dict)
     every = {each for senses in named for each in senses}
@@ -242,9 +243,7 @@ def _rank(guide: Guide, topics: tuple[tuple[str, ...], tuple[str, ...]], parsed:
     return _BY_KIND if by_kind else _OTHER
 
 
-def _weigh(
-    guide: Guide, rank: int, context: AnswerContext, named: Sequence[tuple[str, ...]]
-) -> Guide:
+def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Guide:
     """Return a statement with the points for its topic, what it is about, and its words."""
     parsed, verbalizer = context.parsed, context.verbalizer
     words = [[f.text for f in parsed.frame.focus if f.iri in senses] for senses in named]
@@ -313,19 +312,16 @@ def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     """
     parsed = context.parsed
     open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
-    whole = covers_things(context, chosen)
-    if parsed.is_only_beyond_food():
-        return whole
-    return whole and not open_ and any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
+    told = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
+    return covers_things(context, chosen) and told and (parsed.is_only_beyond_food() or not open_)
 
 
 def is_mild(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     """Return whether statements speak against nothing, so that what does comes before them."""
-    judged = [guide for guide in chosen if guide.verdict and guide.topic != "effect"]
+    judged = {g.verdict for g in chosen if g.topic != "effect"} - {""}
     if not judged and context.parsed.wants("may"):
         return True
-    verdicts = {guide.verdict for guide in chosen} - {""}
-    return bool(verdicts) and verdicts <= {"yes", "unknown"}
+    return any(g.verdict for g in chosen) and {g.verdict for g in chosen} <= {"", "yes", "unknown"}
 
 
 def covers_things(context: AnswerContext, chosen: Sequence[Guide]) -> bool:

@@ -109,12 +109,9 @@ def _write_forms(
     """Write the forms of what is asked, or what a method found, and what is missing."""
     parsed, verbalizer = context.parsed, context.verbalizer
     beyond = parsed.is_only_beyond_food() and not parsed.urgent
-    if method in BY_PATHS:
-        for form in _forms(context, retrieved, runtime):
-            part.take(form(context))
-    else:
-        for each in _reporters(context, retrieved, runtime, method):
-            part.take(each(context))
+    forms = _forms if method in BY_PATHS else partial(_reporters, method=method)
+    for form in forms(context, retrieved, runtime):
+        part.take(form(context))
     least = runtime.settings.answer.recommend_from
     written = method != "none" and not (parsed.urgent or beyond)
     if written and _reports(context, retrieved, part, method):
@@ -137,8 +134,8 @@ def _write_forms(
         part.opening.add(write_none(verbalizer.language) if method == "neighbourhood" else plain_)
 
 
-def _predicates(line: Line) -> frozenset[NamedNode]:
-    return frozenset(fact.predicate for fact in line.facts)
+def _rests_on(line: Line, predicate: NamedNode) -> bool:
+    return any(fact.predicate == predicate for fact in line.facts)
 
 
 def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Contribution) -> None:
@@ -148,21 +145,22 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     checked = _write_warned_verdict(context) if met else Contribution()
     asking = {context.verbalizer.verbalize(key) for key in _ASKING}
     mild = is_mild(context, chosen)
-    grounds = [each.claims for each in checked.warnings]
-    warned = {claim for each in grounds for claim in each}
-    if mild or not all(grounds):  # what is stated without a claim, as an allergy, stays
+    warned = {claim for each in checked.warnings for claim in each.claims}
+    if mild or not all(
+        each.claims for each in checked.warnings
+    ):  # what is stated without a claim, as an allergy, stays
         warned = set()
     lines = [
         line
         for line in checked.opening.lines
         if line.text in asking
         or not warned
-        or SHIYI.confusedWith in _predicates(line)
+        or _rests_on(line, SHIYI.confusedWith)
         or any(f.claim in warned for f in line.facts)
     ]
     missing = checked.missing
     sections = [  # why a state is met that nobody named
-        Section(each.heading, [e for e in each.lines if SHIYI.judgedAs in _predicates(e)])
+        Section(each.heading, [e for e in each.lines if _rests_on(e, SHIYI.judgedAs)])
         for each in checked.sections
     ]
     opening, found = Section("", lines), checked.warnings
@@ -409,11 +407,7 @@ def _write_warned_verdict(context: AnswerContext) -> Contribution:
     if context.parsed.wants("why"):  # the reasons are what is asked for
         part.sections = [each for each in part.sections if each.heading != "h_compare"]
     for section in part.sections:  # the signs of alarm go with advice
-        section.lines = [
-            line
-            for line in section.lines
-            if not any(f.predicate == SHIYI.hasRedFlag for f in line.facts)
-        ]
+        section.lines = [e for e in section.lines if not _rests_on(e, SHIYI.hasRedFlag)]
     part.follow_up.clear()
     return part
 
@@ -500,15 +494,9 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
     if is_of_allergy_alone(parsed):
         return [write_allergy]
     if ask == "may" and parsed.states:
-        return [_write_nothing_named, write_avoid_list]
+        unnamed = context.verbalizer.verbalize("o_unnamed")
+        return [partial(_said_first, text=unnamed), write_avoid_list]
     return _record_forms(context)
-
-
-def _write_nothing_named(context: AnswerContext) -> Contribution:
-    """State that it was not recognised what is to be eaten."""
-    part = Contribution()
-    part.opening.add(context.verbalizer.verbalize("o_unnamed"))
-    return part
 
 
 def _unrecognized_forms(context: AnswerContext) -> list[Form]:

@@ -182,12 +182,10 @@ class Frame:
     def alarm_from(self, least: float) -> str:
         """Return which alarm is raised: by the slots, or by a probability of at least ``least``.
 
-        It is that of what is asked and that of danger together, each an estimate of its own; where
-        the words tell of a danger the greater one counts.
+        Both estimates count alike; the greater one where the words tell of a danger.
         """
-        asked = self.probability(*ALARMS)
-        told = not _TELLING.isdisjoint(self.slots)
-        likely = max(self.danger, asked) if told else (self.danger + asked) / 2
+        both = self.danger, self.probability(*ALARMS)
+        likely = sum(both) / 2 if _TELLING.isdisjoint(self.slots) else max(both)
         return self.alarm or (max(ALARMS, key=self.probability) if likely >= least else "")
 
     def of_role(self, *roles: str) -> tuple[Focus, ...]:
