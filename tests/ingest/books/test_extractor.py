@@ -57,6 +57,7 @@ def test_set_off_parts_are_subjects_of_their_own() -> None:
 
 def test_parts_have_names_that_a_plant_or_an_animal_bears() -> None:
     assert ("兔肉", "hasNature", "寒") in claims("内容：味辛，平。肉∶味甘，寒。", "兔头骨")
+    assert ("羊肉", "hasNature", "温") in claims("内容：\\x肉\\x\r\n【气味】苦、甘，温。", "羊")
     assert not claims("内容：藤∶甘，寒，无毒。", "白花蛇")
     assert ("芦根", "hasFlavour", "甘") in claims("内容：味甘，寒。", "芦根")  # not the fresh one
 

@@ -130,7 +130,7 @@ def score(
 ) -> list[str]:
     """Add the figures of one entry to ``values``; return what was missed or read wrongly."""
     faults = []
-    listed = [(each.relation, each.object, each.polarity) for each in read]
+    listed = [(each.relation, each.object, "affirmed") for each in read]
     meant = [(each["relation"], each["object"], each["polarity"]) for each in gold]
     for name, these, those in (("recall", meant, listed), ("precision", listed, meant)):
         for one in these:

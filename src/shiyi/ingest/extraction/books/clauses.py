@@ -117,10 +117,7 @@ Reader = Callable[[Clause], Parse | None]
 
 def read_first(readers: tuple[Reader, ...], clause: Clause) -> Parse | None:
     """Return what the first reader finds that has anything to do with a clause."""
-    for reader in readers:
-        if (found := reader(clause)) is not None:
-            return found
-    return None
+    return next((found for each in readers if (found := each(clause)) is not None), None)
 
 
 def clean(words: str) -> str:
@@ -144,7 +141,8 @@ _FEW = 12  # characters between a helper of a recipe and what both do
 def actions(clause: Clause) -> Parse | None:
     """Read what it does and what it is used for; an item of a list goes on with its relation."""
     state = clause.state
-    if state.harmful or _is_of_a_ban(clause):
+    listed = not state.listing and _LISTED.match(clause.after)  # one of those that a ban names
+    if state.harmful or (listed and pattern("ban").search(_NEXT.split(clause.after[1:])[0])):
         return Parse(clause.last)
     if pattern("described-kind").search(clause.words) and not pattern("cued").match(clause.words):
         return None
@@ -160,7 +158,7 @@ def actions(clause: Clause) -> Parse | None:
         return Parse(clause.last)
     if state.block.mode == HARMS:
         return None
-    readers = (_recipe, _apply_readers, _able, _remedy, _acts, _read_preparation)
+    readers = (_recipe, _apply_readers, _able, _reader("remedy"), _acts, _reader("preparation"))
     if (found := read_first(readers, clause)) is not None:
         return found
     goes_on = state.listing == kinds.RELIEVES and len(clause.words) <= _SHORTEST_LIST
@@ -169,15 +167,6 @@ def actions(clause: Clause) -> Parse | None:
 
 
 _TOPIC = 60  # characters in which states that a sentence begins with are said to be treated
-
-
-def _is_of_a_ban(clause: Clause) -> bool:
-    """Return whether the clause is one of several states that a ban names together."""
-    return bool(
-        not clause.state.listing
-        and _LISTED.match(clause.after)
-        and pattern("ban").search(re.split(r"[，。；]", clause.after[1:])[0])
-    )
 
 
 def _item(clause: Clause, words: str, start: int, end: int, combined: bool = False) -> Parse | None:
@@ -194,7 +183,8 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
     ill = pattern("of-illness").search(clause.text, start, end + 2) or (
         treated and pattern("mixed-use").search(bare)
     )
-    mixed = kind is Phrase.ACTION and (ill or _has_head_after(clause, bare, end))
+    head = pattern("list-head").match(clause.text, end)  # of what is acted on, behind a list
+    mixed = kind is Phrase.ACTION and (ill or (head and not bare.endswith(head["head"])))
     mixed = mixed or (kind is Phrase.COMPLAINT and _is_fused(clean(bare)))
     if clause.is_damaged(start, end) or mixed or (use and kind is None):
         return Parse(end)
@@ -205,12 +195,6 @@ def _item(clause: Clause, words: str, start: int, end: int, combined: bool = Fal
         return None  # the harm that the thing itself does
     combined = combined or clause.state.combined or _is_made_with(clause)
     return Parse(end, [Item(relation, clean(bare), start + cut, end, combined)])
-
-
-def _has_head_after(clause: Clause, bare: str, end: int) -> bool:
-    """Return whether the head of what is acted on stands at the end of a list that goes on."""
-    head = pattern("list-head").match(clause.text, end)
-    return head is not None and not bare.endswith(head["head"])
 
 
 def _is_fused(words: str) -> bool:
@@ -245,6 +229,10 @@ def _acts(clause: Clause) -> Parse | None:
         return None
     if not (use or state.listing) and pattern("harm").match(words):
         return None
+    if not use and pattern("whom").match(clause.text, clause.last) and _is_warned(clause):
+        return Parse(clause.last)
+    if pattern("unborn").search(words) and pattern("unborn-warned").match(clause.after):
+        return Parse(clause.last)
     if state.listing == WEAK and not cued and len(words) > _SHORTEST_LIST:
         return None
     found = _item(clause, words, clause.first + at, clause.last)
@@ -261,7 +249,7 @@ def _is_made_with(clause: Clause) -> bool:
     title = clause.state.title
     if _drugs(clause.before, title + clause.state.part):
         return True
-    pieces = _ITEM.findall(clause.before)
+    pieces = PIECE.findall(clause.before)
     before = [each for each in pieces if begins_material(each, title)]
     taken = (pattern("takes").match(each) for each in pieces)
     if any(match and begins_material(match.string[match.end() :], title) for match in taken):
@@ -277,7 +265,7 @@ def _is_made_with(clause: Clause) -> bool:
     made = pattern("made-with").search(after) is not None and _drugs(after, title) > 0
     if len(before) > 1 or made or pattern("led-by").search(clause.before):
         return True
-    last = "".join(_ITEM.findall(clause.before)[-1:])
+    last = "".join(PIECE.findall(clause.before)[-1:])
     if any(begins_material(last[mix.end() :], title) for mix in pattern("mixed").finditer(last)):
         clause.state.combined = True
         return True
@@ -310,7 +298,7 @@ def _continues_list(clause: Clause) -> bool:
     """Return whether a complaint without a verb is one of those that the entry lists."""
     state = clause.state
     harms = clause.first == clause.start and pattern("harm").match(clause.following)
-    if harms or _is_warned(clause):
+    if harms or _is_warned(clause) or pattern("not-caused").match(clause.text, clause.last):
         return False
     if state.listing in (kinds.RELIEVES, WEAK) or pattern("able-next").match(clause.following):
         return True
@@ -322,8 +310,8 @@ def _continues_list(clause: Clause) -> bool:
         or not state.seen & {kinds.EFFICACY, kinds.RELIEVES}
     ):
         return False
-    before = _ITEM.findall(clause.before)
-    warns = any(pattern("ban").search(each) for each in _ITEM.findall(clause.after))
+    before = PIECE.findall(clause.before)
+    warns = any(pattern("ban").search(each) for each in PIECE.findall(clause.after))
     text = not before or parse_phrase(clean(pattern("use-verb").sub("", before[-1])))
     return bool(text) and not warns and not state.argues
 
@@ -332,15 +320,19 @@ def _is_warned(clause: Clause) -> bool:
     """Return whether the clause is one of the states that a ban after them names."""
     text = clause.text
     end = len(text) if clause.state.dotted else clause.end
-    ended = pattern("person").match(text, clause.last, end)
-    for each in _STATE.finditer(text, ended.end() if ended else clause.last, end):
-        if pattern("ban").match(each[0]):
+    ends = (pattern(name).match(text, clause.last, end) for name in ("whom", "listed-whom"))
+    ended = next(filter(None, ends), None)
+    frail = pattern("frail").search(clause.words)
+    for each in PIECE.finditer(text, ended.end() if ended else clause.last, end):
+        if pattern("ban").match(each[0]) or (ended and pattern("harmed-next").match(each[0])):
             return True
-        bare = pattern("lead").sub("", each[0])
-        if clause.state.listing != kinds.RELIEVES:  # else the ban may name its own state alone
-            bare = pattern("of-whom").sub("", bare)
-        if not names_state(clean(bare)):
-            return pattern("ban").search(each[0]) is not None and not parse_phrase(clean(each[0]))
+        bare = pattern("of-whom").sub("", each[0])
+        if bare != each[0] and clause.state.listing == kinds.RELIEVES and not (ended or frail):
+            return False  # the ban may name its own state alone
+        if not names_state(clean(pattern("lead").sub("", bare))):
+            other = ended and not pattern("also-named").match(each[0])
+            banned = pattern("ban").search(each[0]) is not None
+            return banned and not other and not parse_phrase(clean(each[0]))
     return False
 
 
@@ -363,8 +355,9 @@ def begins_material(words: str, title: str = "") -> bool:
     return any(name in materials() and name not in title for name in names)
 
 
-def _read_preparation(clause: Clause) -> Parse | None:
-    return _of(clause, pattern("preparation").match(clause.words))
+def _reader(name: str) -> Reader:
+    """Return what reads what a pattern of a clause says it acts on."""
+    return lambda clause: _of(clause, pattern(name).match(clause.words))
 
 
 def _apply_readers(clause: Clause) -> Parse | None:
@@ -395,11 +388,5 @@ def _able(clause: Clause) -> Parse | None:
     return _item(clause, words, end - len(words), clause.first + match.end())
 
 
-def _remedy(clause: Clause) -> Parse | None:
-    """Read for what a text calls it the right remedy."""
-    return _of(clause, pattern("remedy").match(clause.words))
-
-
 _WAY = 24  # characters in which a way to take it names what else it takes
-_STATE = re.compile(r"[^，、。；\ue000]+")
-_ITEM = re.compile(r"[^，、。；\ue000]+")
+PIECE = re.compile(r"[^，、。；\ue000]+")

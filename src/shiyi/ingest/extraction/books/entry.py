@@ -18,7 +18,7 @@ from shiyi.ingest.extraction.books.clauses import (
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
-from shiyi.ingest.extraction.books.sections import FULL, RECIPE, SKIP, STRICT, blocks, is_of_others
+from shiyi.ingest.extraction.books.sections import FULL, RECIPE, STRICT, blocks, is_of_others
 from shiyi.ingest.extraction.books.statement import BookStatement
 from shiyi.ingest.extraction.books.vocabulary import (
     is_of_words,
@@ -33,7 +33,6 @@ _USES = frozenset({kinds.EFFICACY, kinds.RELIEVES})
 _RESTRICTIONS = frozenset({kinds.CAUTION, kinds.CONTRAINDICATED, kinds.INCOMPATIBLE})
 _DENIABLE = frozenset({kinds.EFFICACY, kinds.RELIEVES, kinds.NATURE})
 _PIECE = re.compile(r"[^，、\ue000]+")
-
 _GROUPS = ((kinds.TOXICITY, "tox"), (kinds.NATURE, "nature"), (kinds.FLAVOUR, "flavour"))
 
 
@@ -93,7 +92,8 @@ def properties(clause: Clause) -> Parse | None:
     """Read natures, flavours and toxicity: with their labels, or bare where a sentence begins."""
     state, at = clause.state, _label(clause)
     seen = {kinds.NATURE, kinds.FLAVOUR} & state.seen
-    if at == -1 or (at is None and clause.first != clause.start and not seen):
+    headed = bool(state.part) and clause.text[clause.start : clause.first].endswith(("∶", "："))
+    if at == -1 or (at is None and clause.first != clause.start and not (seen or headed)):
         return None
     results = list(_run(clause.text, clause.first if at is None else at))
     if not results or (at is None and not _stands_bare(clause, results, not seen)):
@@ -148,16 +148,14 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
 
     ``raw`` is the text of the entry as the book has it, ``start`` its place in the book.
     """
-    results: dict[tuple[str, str, str, str], BookStatement] = {}
+    results: dict[tuple[str, str, str], BookStatement] = {}
     heads = [start, *(start + each.end() for each in pattern("heading").finditer(raw))]
     dotted = raw.count("。") > 2 * raw.count("，")
     state: State | None = None
     stated = False  # by the entry itself
     for each in _of_title(raw, title, start):
-        results[each.relation, each.object, "", each.polarity] = each
-    for block in blocks(raw, start):
-        if block.mode == SKIP:
-            continue
+        results[each.relation, each.object, ""] = each
+    for block in blocks(raw, title, start):
         if state is None:
             state = State(block, title, dotted)
         if block.part == state.aside:
@@ -178,7 +176,7 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             listed = each.end + _NEXT_IN_LIST
             stated = stated or block.mode != STRICT
             shown = replace(each, reported=block.mode == STRICT)
-            results.setdefault((each.relation, each.object, each.part, each.polarity), shown)
+            results.setdefault((each.relation, each.object, each.part), shown)
     uses = {(each.part, each.object) for each in results.values() if each.relation in _USES}
     found = (  # whom it harms that it is for too is of a kind that is not named
         each

@@ -123,7 +123,7 @@ class EntryExtractor:
     """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "11"
+    version = "12"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -384,6 +384,8 @@ class _Names:
         if not pattern("_part-end").fullmatch(bare):
             return self.material(bare)
         whole = self.subject(title)
+        if whole is None and title not in self.unclear and pattern("animal").fullmatch(title):
+            return self.material(title + bare)  # an animal is no material, its parts are
         if whole is None or (self.classic and title + bare in self.unclear):
             return None
         if bare in load_named_parts().get(self.lexicon.name(whole), ()) or title.endswith(bare):

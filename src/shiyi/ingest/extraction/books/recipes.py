@@ -153,16 +153,17 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
     """
     found: list[Use] = []
     causes: set[int] = set()  # where actions of this sentence begin that stand among complaints
+    begun = False  # whether the sentence says what is treated
     for match in _PIECE.finditer(raw, first, last):
-        words = match[0]
-        if pattern("recipe-taken").match(words) or pattern("recipe-argued").search(words):
-            break
-        if pattern("recipe-varied").match(raw[match.start() : last]):
-            break  # how it is changed for whom
+        words, rest = match[0], "".join(raw[match.start() : last][:_NEAR].split())
+        taken = pattern("recipe-taken").match(words) or pattern("recipe-argued").search(words)
+        if taken or pattern("recipe-varied").match(rest):
+            break  # how it is taken, or changed for whom
+        banned = not begun and pattern("recipe-ban").match(rest)
         if pattern("recipe-likened").match(words):
             treats = False
         verb = pattern("use-verb").match(words)
-        treats = treats or verb is not None
+        treats, begun = treats or verb is not None, begun or verb is not None
         bare = pattern("use-lead").sub("", words[verb.end() if verb else 0 :])
         bare = clean(pattern("tail").sub("", bare))
         kind = None if words == name else parse_phrase(bare, treated=treats)
@@ -176,9 +177,12 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
             found = [use for use in found if use.start not in causes]
         if "。" in raw[match.end() : match.end() + 1]:
             causes.clear()
+            begun = False
+        cut = cut or bool(banned or pattern("counter-sign").match(rest))
         if kind is not None and not cut and (treats or kind is Phrase.ACTION):
             found.append(Use(bare, kind, match.start(), match.end()))
     yield from found
 
 
+_NEAR = 99  # characters in which a piece is gone on with
 _BEFORE = frozenset(("", *"，、；。∶：,x〕"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shiyi.ingest.extraction.books import clauses
 from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
-from shiyi.ingest.extraction.books.sections import HARMS, USES
+from shiyi.ingest.extraction.books.sections import HARMS, NOTE, USES
 from shiyi.ingest.extraction.books.vocabulary import (
     Phrase,
     is_sign,
@@ -17,7 +17,6 @@ from shiyi.ingest.extraction.books.vocabulary import (
 )
 
 _PIECE = re.compile(r"[^，、\ue000]+")
-_STATE = re.compile(r"[^，、。；\ue000]+")
 _JOINED = re.compile(r"(?:[^，、\ue000]+、)+\Z")
 _NOT_AND = re.compile(r"[^，、\ue000 ]+")
 _LONGEST = 8  # characters of a state that stands before a warning
@@ -91,17 +90,28 @@ def _find_warned(clause: clauses.Clause, words: str) -> list[tuple[str, int]]:
 def _states_before(clause: clauses.Clause) -> list[tuple[str, int]]:
     """Return the states of the clauses before, as far as a ban may name them too."""
     found: list[tuple[str, int]] = []
-    if clause.state.listing:
-        return found
     start = 0 if clause.state.dotted else clause.start
-    for each in reversed(list(_STATE.finditer(clause.text, start, clause.first))):
+    for each in reversed(list(clauses.PIECE.finditer(clause.text, start, clause.first))):
         name = _person(each[0])
+        if (clause.state.listing or clause.state.dotted) and not _is_of_ban(clause, each, found):
+            return found  # what it is used for
         harms = pattern("harm").match(pattern("lead").sub("", each[0])) or not name
         if harms or not (pattern("of-person").search(each[0]) or is_sign(clauses.clean(name))):
             listed = parse_phrase(clauses.clean(each[0])) or pattern("use-verb").match(each[0])
             return [] if clause.state.dotted and listed else found  # may end the list before
         found.append((each[0], each.start()))
     return found
+
+
+def _is_of_ban(clause: clauses.Clause, state: re.Match[str], found: list[tuple[str, int]]) -> bool:
+    """Return whether a ban names a state before it, which may belong to a list of uses."""
+    if pattern("of-whom").search(state[0]):
+        bare = any(pattern(name).match(clause.words) for name in ("ban", "also-named"))
+        return bare and not found
+    if not clause.state.listing:
+        return True
+    noted = NOTE in clause.text[state.end() : clause.first]
+    return not noted and pattern("frail").search(state[0]) is not None
 
 
 def _ban(clause: clauses.Clause) -> clauses.Parse | None:
@@ -196,17 +206,13 @@ def _harm_goes_on(clause: clauses.Clause) -> clauses.Parse | None:
     if not state.harmful:
         return None
     begins = (state.dotted and clause.first == clause.start) or pattern("cued").match(clause.words)
-    if (begins or _is_remedy(clause.words)) and not pattern("harm").match(clause.words):
+    match = pattern("preparation").match(clause.words)
+    what = clauses.clean(pattern("use-verb").sub("", match["what"])) if match else ""
+    remedy = parse_phrase(what, treated=True) is Phrase.COMPLAINT
+    if (begins or remedy) and not pattern("harm").match(clause.words):
         state.harmful = False
         return None
     return clauses.Parse(clause.last)
-
-
-def _is_remedy(words: str) -> bool:
-    """Return whether words say how it is prepared for which complaint."""
-    match = pattern("preparation").match(words)
-    what = pattern("use-verb").sub("", match["what"]) if match else ""
-    return parse_phrase(clauses.clean(what), treated=True) is Phrase.COMPLAINT
 
 
 def _harm(clause: clauses.Clause) -> clauses.Parse | None:
@@ -354,16 +360,11 @@ def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
             return
         if pattern("against-stops").match(piece):
             return
-        piece = _trim_name(piece)
+        if pattern("against-ends").search(piece):  # no name, or more than one
+            trims = pattern("against-trims").search(piece)
+            piece = pattern("against-ends").sub("", piece) if trims else ""
         if not piece and not listed:
             return
         if 0 < len(piece) <= _SHORT + 1:
             listed = True
             yield piece, match.start(), match.end(), verb
-
-
-def _trim_name(piece: str) -> str:
-    """Return a name without what ends it, and nothing for what is no name."""
-    if not pattern("against-ends").search(piece):
-        return piece
-    return pattern("against-ends").sub("", piece) if pattern("against-trims").search(piece) else ""

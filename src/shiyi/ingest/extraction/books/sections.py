@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shiyi.ingest.extraction.books.patterns import pattern, section_modes
 from shiyi.ingest.extraction.books.vocabulary import materials, names_material
@@ -115,7 +115,7 @@ def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
     body = [
         ("\n" if i in numbered else c, p)
         for i, (c, p) in enumerate(zip(whole.text, whole.places, strict=True))
-        if i not in gone or i in numbered
+        if i in numbered or (i not in gone and not (numbered and c == "\n"))
     ]
     return PlainText("".join(c for c, _ in body), tuple(p for _, p in body))
 
@@ -165,11 +165,20 @@ class Block:
     part: str = ""
 
 
-def blocks(raw: str, start: int = 0) -> Iterator[Block]:
-    """Yield the blocks of an entry in their order, then its notes."""
+def blocks(raw: str, title: str = "", start: int = 0) -> Iterator[Block]:
+    """Yield the blocks of an entry that are read, in their order, then its notes.
+
+    What begins a numbered paragraph is its part throughout, unless a kind without known name.
+    """
     whole, notes = plain_text(raw, start)
     found = list(_blocks(whole))
-    yield from found
+    numbered = pattern("fragment").search(raw) and pattern("numbered").search(raw)
+    for block in found:
+        head = pattern("paragraph-head").match(block.text.text) if numbered else None
+        part = head["part"] if head else ""
+        unknown = block.mode == SKIP or (part.endswith(title, 1) and part not in materials())
+        own = not names_material(part, title) or title.endswith(part)
+        yield from () if unknown else (block if own else replace(block, part=part),)
     begins = [each.text.places[0] for each in found]
     for note in notes:
         at = bisect_right(begins, note.places[0]) - 1 if note.text else -1

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-AFFIRMED = "affirmed"
 CONTRAINDICATED, CAUTION, INCOMPATIBLE = "contraindicatedIn", "cautionIn", "incompatibleWith"
 EFFICACY, RELIEVES, CHANNEL = "hasEfficacy", "relieves", "hasMeridianTropism"
 NATURE, FLAVOUR, TOXICITY = "hasNature", "hasFlavour", "hasToxicity"
@@ -20,7 +19,6 @@ class BookStatement:
     object: str
     start: int
     end: int
-    polarity: str = AFFIRMED
     part: str = ""
     combined: bool = False
     reported: bool = False
