@@ -93,7 +93,7 @@ ASKED: dict[str, list[str]] = {
     "/constitution": ["/constitution"], "/dishes": ["/dishes?with=pear"],
     "/timeline/<name>": [f"/timeline/substance-pear{each}" for each in ("", ".svg", ".csv")],
     "/api/timeline": ["/api/timeline?concept=substance-pear"],
-    "/statistics": ["/statistics"], "/vocab": ["/vocab"], "/vocab/<version>": [], "/vocab/reference": [], "/vocab/reference.css": [],
+    "/statistics": ["/statistics"], "/vocab": ["/vocab"], "/vocab/<version>": [], "/vocab/reference": [],
     "/vocab.<extension>": [f"/vocab.{each}" for each in FORMS],
     "/.well-known/void": ["/.well-known/void"], "/favicon.ico": [], "/favicon.svg": [], "/static/<path:name>": [],
     "/healthz": ["/healthz"], "/metrics": ["/metrics"], "/robots.txt": ["/robots.txt"],

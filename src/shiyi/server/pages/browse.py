@@ -20,6 +20,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.vocabulary_page import reference_html
 from shiyi.reasoning.classification import load_defined_members
+from shiyi.server.http.headers import address as asset_address
 from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import HTML, RDF_TYPES, prefer
 from shiyi.server.http.page_cache import PageCache, has_bare_address
@@ -105,26 +106,17 @@ def _xml(outer: str, inner: str, places: Iterable[str]) -> Response:
 
 
 @cache
-def _parts(language: str) -> tuple[str, str]:
-    """Split the page from its style, which the content security policy wants in a file."""
-    page = reference_html(language)
-    before, _, rest = page.partition("<style>")
-    style, _, after = rest.partition("</style>")
-    link = '<link rel="stylesheet" href="/vocab/reference.css">'
-    return f"{before}{link}{after}", style
+def _reference(language: str) -> str:
+    return reference_html(language, asset_address("css/reference.css"))
 
 
 def reference() -> Blueprint:
-    """Serve the reference in the reader's language, and its style."""
+    """Serve the reference in the reader's language."""
     routes = Blueprint("reference", __name__)
 
     @routes.get("/vocab/reference")
     def page() -> Response:
-        return Response(_parts(choose_language())[0], content_type="text/html; charset=utf-8")
-
-    @routes.get("/vocab/reference.css")
-    def style() -> Response:
-        return Response(_parts("en")[1], content_type="text/css; charset=utf-8")
+        return Response(_reference(choose_language()), content_type="text/html; charset=utf-8")
 
     return routes
 
