@@ -59,7 +59,8 @@ _LINE: Final = re.compile(
     rb'(\S+) (\S+) (<<\( .* \)>>|<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?) '
     rb"(?:(\S+) )?\."
 )
-_BOOKKEEPING: Final = str(SHIYI.appliedThrough).encode()
+# what stands in a line that no reader may see
+_PRIVATE: Final = tuple(f" <{each}".encode() for each in (SHIYI.appliedThrough.value, *PRIVATE))
 
 
 def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[bytes]:
@@ -67,11 +68,11 @@ def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[byt
     named: list[bytes] = []
 
     def allowed() -> Iterator[list[bytes]]:
-        gate = _Gate(hidden)
         for block in _stored_lines(store):
             lines = block.splitlines()
-            if gate.watches(block):
-                lines = [line for line in lines if not gate.hides(line)]
+            if hidden.nodes or any(each in block for each in _PRIVATE):
+                quads = zip(lines, parse_n_quads_lines(lines), strict=True)
+                lines = [line for line, quad in quads if not hidden.hides(quad)]
             if b"_:" in block:
                 blank = {line for line in lines if b"_:" in line and _has_blank(line)}
                 named.extend(blank)
@@ -203,38 +204,3 @@ def _without_terms(line: bytes) -> Iterator[bytes]:
         return
     for quad in to_rdf11(parse_n_quads_lines([line])):
         yield f"{quad} .".encode()
-
-
-class _Gate:
-    """Finds the lines that are not published."""
-
-    def __init__(self, hidden: RestrictedContent) -> None:
-        self._nodes = {f"<{each}>".encode() for each in hidden.nodes}
-        self._asserted: dict[bytes, list[bytes]] = {}
-        for subject, predicate, value in hidden.triples:
-            self._asserted.setdefault(f"{subject} {predicate}".encode(), []).append(value.encode())
-        self._journal, self._written, self._cases = (f" <{each}".encode() for each in PRIVATE)
-
-    def watches(self, block: bytes) -> bool:
-        """Return whether a block may have a line to hide."""
-        return bool(self._nodes) or any(
-            each in block for each in (_BOOKKEEPING, self._journal, self._written, self._cases)
-        )
-
-    def hides(self, line: bytes) -> bool:
-        # spelt out, since it is asked of every line of a base that holds anything back
-        if _BOOKKEEPING in line or self._journal in line:
-            return True
-        if self._written in line or self._cases in line:
-            return True
-        if not self._nodes:
-            return False
-        subject, predicate, rest = line.split(b" ", 2)
-        if subject in self._nodes:
-            return True
-        if rest.startswith(b"<<("):
-            return not self._nodes.isdisjoint(rest[4:].split(b" "))
-        if rest.startswith(b"<") and rest.partition(b" ")[0] in self._nodes:
-            return True
-        value = self._asserted.get(subject + b" " + predicate, ())
-        return any(rest.startswith(each + b" ") for each in value)

@@ -7,7 +7,6 @@ from typing import Any, Final, Self
 
 from shiyi.model.iris import GRAPH, ID, ROOT, UMLS, VOCAB, content_hash, resource
 from shiyi.model.rdf import (
-    XSD_DATE,
     XSD_INTEGER,
     DefaultGraph,
     Literal,
@@ -16,9 +15,10 @@ from shiyi.model.rdf import (
     Term,
     Triple,
     local_name,
+    parse_turtle,
     text,
 )
-from shiyi.ontology.terms import DCTERMS, PREFIXES, RDF, SHIYI, SKOS
+from shiyi.ontology.terms import PREFIXES, RDF, SHIYI, SKOS
 from shiyi.publishing.tables import concept_rows
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.port import QuadStore
@@ -174,79 +174,66 @@ class DatasetDescription:
     subsets: Mapping[str, int] = field(default_factory=dict)  # named graphs and their sizes
 
 
+_HEAD: Final = "".join(
+    f"@prefix {name}: <{iri}> .\n"
+    for name, iri in (
+        ("dcat", DCAT), ("dcterms", PREFIXES["dcterms"]), ("foaf", _FOAF), ("spdx", _SPDX),
+        ("void", VOID), ("xsd", _XSD),
+    )
+)  # fmt: skip
+_CLASSES: Final = f"""<{PUBLISHER.value}> a foaf:Agent ; foaf:name "{CREATOR}"@en .
+<{LICENCE}> a dcterms:LicenseDocument .
+<{_LANGUAGES}ZHO> a dcterms:LinguisticSystem . <{_LANGUAGES}ENG> a dcterms:LinguisticSystem ."""
+_SERVICE: Final = """<{0}#service> a dcat:DataService ; {1} ; dcat:servesDataset <{2}> ;
+  dcat:endpointURL <{0}> ; dcat:endpointDescription <{0}> .
+<{2}> void:sparqlEndpoint <{0}> ; dcat:distribution <{0}#distribution> .
+<{0}#distribution> a dcat:Distribution ; {1} ;
+  dcat:accessURL <{0}> ; dcat:accessService <{0}#service> ."""
+
+
 def void_triples(about: DatasetDescription, counts: Counts) -> Iterator[Triple]:
     """Yield the description; partitions and linksets are named under the data set's own IRI."""
-    node = NamedNode(about.iri)
-    yield from (
-        Triple(node, NamedNode(predicate), value) for predicate, value in _statements(about)
-    )
-    yield from _count_triples(node, counts)
-    yield from _partitions(about.iri, counts)
-    yield from _linksets(about.iri, counts)
+    parts = [_HEAD, _CLASSES, *_dataset(about), *_count_lines(about.iri, counts)]
     for name, size in sorted(about.subsets.items()):
-        yield Triple(node, NamedNode(f"{VOID}subset"), NamedNode(name))
-        yield Triple(NamedNode(name), NamedNode(f"{VOID}triples"), _number(size))
-    yield from _classes(about)
-    yield Triple(PUBLISHER, NamedNode(f"{_FOAF}name"), Literal(CREATOR, language="en"))
-    for each in about.distributions:
-        yield from _distribution(node, each)
+        parts.append(f"<{about.iri}> void:subset <{name}> . <{name}> void:triples {size} .")
+    parts += [_distribution(about.iri, each) for each in about.distributions]
     if about.endpoint:
-        yield from _service(node, about.endpoint)
+        named = f'dcterms:title "SPARQL endpoint"@en ; dcterms:license <{LICENCE}>'
+        named += f" ; dcterms:description {_listed(SUMMARIES)}"
+        parts.append(_SERVICE.format(about.endpoint, named, about.iri))
+    return iter(dict.fromkeys(each.triple for each in parse_turtle("\n".join(parts))))
 
 
-def _statements(about: DatasetDescription) -> Iterator[tuple[str, NamedNode | Literal]]:
-    dcterms = PREFIXES["dcterms"]
-    for kind in (VOID, DCAT):
-        yield RDF.type.value, NamedNode(f"{kind}Dataset")
-    yield from ((f"{dcterms}title", title) for title in TITLES)
-    yield from ((f"{dcterms}description", description) for description in SUMMARIES)
-    yield from ((f"{DCAT}keyword", Literal(each, language="en")) for each in KEYWORDS)
-    yield f"{dcterms}license", NamedNode(LICENCE)
-    yield f"{dcterms}identifier", Literal(about.identifier)
-    yield f"{dcterms}publisher", PUBLISHER
-    for language in ("ZHO", "ENG"):
-        yield f"{dcterms}language", NamedNode(_LANGUAGES + language)
-    yield f"{VOID}uriSpace", Literal(about.uri_space)
-    for vocabulary in (VOCAB, *(PREFIXES[name] for name in ("skos", "prov", "dcterms"))):
-        yield f"{VOID}vocabulary", NamedNode(vocabulary)
+def _listed(terms: Iterable[Term]) -> str:
+    return ", ".join(map(str, terms))
+
+
+def _dataset(about: DatasetDescription) -> Iterator[str]:
+    vocabularies = (VOCAB, *(PREFIXES[name] for name in ("skos", "prov", "dcterms")))
+    yield f"""<{about.iri}> a void:Dataset, dcat:Dataset ;
+  dcterms:title {_listed(TITLES)} ; dcterms:description {_listed(SUMMARIES)} ;
+  dcat:keyword {_listed(Literal(each, language="en") for each in KEYWORDS)} ;
+  dcterms:license <{LICENCE}> ; dcterms:identifier {Literal(about.identifier)} ;
+  dcterms:publisher {PUBLISHER} ; dcterms:language <{_LANGUAGES}ZHO>, <{_LANGUAGES}ENG> ;
+  void:uriSpace {Literal(about.uri_space)} ; void:vocabulary {_listed(map(NamedNode, vocabularies))}
+."""
     for predicate, address in (
-        (f"{VOID}sparqlEndpoint", about.endpoint),
-        (f"{DCAT}landingPage", about.page),
-        (f"{_FOAF}homepage", about.page),
-        (f"{DCAT}previousVersion", about.previous),
-        *((f"{VOID}exampleResource", each) for each in about.examples),
+        ("dcat:landingPage", about.page),
+        ("foaf:homepage", about.page),
+        ("dcat:previousVersion", about.previous),
+        *(("void:exampleResource", each) for each in about.examples),
     ):
         if address:
-            yield predicate, NamedNode(address)
+            yield f"<{about.iri}> {predicate} <{address}> ."
+    if about.page:
+        yield f"<{about.page}> a foaf:Document ."
     if about.version:
-        yield f"{DCAT}version", Literal(about.version)
+        yield f"<{about.iri}> dcat:version {Literal(about.version)} ."
     if about.issued:
-        yield f"{dcterms}issued", Literal(about.issued, datatype=XSD_DATE)
+        yield f'<{about.iri}> dcterms:issued "{about.issued}"^^xsd:date .'
 
 
-def _classes(about: DatasetDescription) -> Iterator[Triple]:
-    """Yield the classes that DCAT-AP expects of licence, languages, page and publisher."""
-    dcterms = PREFIXES["dcterms"]
-    for iri, kind in (
-        (PUBLISHER.value, f"{_FOAF}Agent"),
-        (LICENCE, f"{dcterms}LicenseDocument"),
-        (f"{_LANGUAGES}ZHO", f"{dcterms}LinguisticSystem"),
-        (f"{_LANGUAGES}ENG", f"{dcterms}LinguisticSystem"),
-        (about.page, f"{_FOAF}Document"),
-        *((media, f"{dcterms}MediaType") for media in sorted(_media_types(about))),
-        *((f"{each.url}#checksum", f"{_SPDX}Checksum") for each in about.distributions),
-    ):
-        if iri:
-            yield Triple(NamedNode(iri), RDF.type, NamedNode(kind))
-
-
-def _media_types(about: DatasetDescription) -> set[str]:
-    """Return the IRIs of the media types of the files."""
-    types = {_MEDIA + each.media_type for each in about.distributions}
-    return types | {_GZIP} if any(each.packed for each in about.distributions) else types
-
-
-def _count_triples(node: NamedNode, counts: Counts) -> Iterator[Triple]:
+def _count_lines(iri: str, counts: Counts) -> Iterator[str]:
     for name, value in (
         ("triples", counts.triples),
         ("distinctSubjects", counts.subjects),
@@ -256,91 +243,43 @@ def _count_triples(node: NamedNode, counts: Counts) -> Iterator[Triple]:
         ("entities", counts.classes[SKOS.Concept.value]),
     ):
         if value is not None:
-            yield Triple(node, NamedNode(VOID + name), _number(value))
-
-
-def _partitions(iri: str, counts: Counts) -> Iterator[Triple]:
-    node = NamedNode(iri)
+            yield f"<{iri}> void:{name} {value} ."
     for name, count in sorted(counts.classes.items()):
         part = _part(iri, "class", name)
-        yield Triple(node, NamedNode(f"{VOID}classPartition"), part)
-        yield Triple(part, NamedNode(f"{VOID}class"), NamedNode(name))
-        yield Triple(part, NamedNode(f"{VOID}entities"), _number(count))
+        yield f"<{iri}> void:classPartition {part} . {part} void:class <{name}> ; "
+        yield f"  void:entities {count} ."
     for name, count in sorted(counts.properties.items()):
         part = _part(iri, "property", name)
-        yield Triple(node, NamedNode(f"{VOID}propertyPartition"), part)
-        yield Triple(part, NamedNode(f"{VOID}property"), NamedNode(name))
-        yield Triple(part, NamedNode(f"{VOID}triples"), _number(count))
+        yield f"<{iri}> void:propertyPartition {part} ."
+        yield f"{part} void:property <{name}> ; void:triples {count} ."
         if name in counts.property_subjects:
-            subjects = _number(counts.property_subjects[name])
-            yield Triple(part, NamedNode(f"{VOID}distinctSubjects"), subjects)
-
-
-def _linksets(iri: str, counts: Counts) -> Iterator[Triple]:
-    node = NamedNode(iri)
+            yield f"{part} void:distinctSubjects {counts.property_subjects[name]} ."
     for (predicate, space), count in sorted(counts.links.items()):
         part, target = _part(iri, "links", predicate + space), _part(iri, "target", space)
-        yield Triple(node, NamedNode(f"{VOID}subset"), part)
-        yield Triple(part, RDF.type, NamedNode(f"{VOID}Linkset"))
-        yield Triple(part, NamedNode(f"{VOID}linkPredicate"), NamedNode(predicate))
-        yield Triple(part, NamedNode(f"{VOID}subjectsTarget"), node)
-        yield Triple(part, NamedNode(f"{VOID}objectsTarget"), target)
-        yield Triple(part, NamedNode(f"{VOID}triples"), _number(count))
-        yield Triple(target, RDF.type, NamedNode(f"{VOID}Dataset"))
-        yield Triple(target, NamedNode(f"{VOID}uriSpace"), Literal(space))
+        yield f"""<{iri}> void:subset {part} . {part} a void:Linkset ;
+  void:linkPredicate <{predicate}> ; void:subjectsTarget <{iri}> ; void:objectsTarget {target} ;
+  void:triples {count} . {target} a void:Dataset ; void:uriSpace {Literal(space)} ."""
 
 
-def _service(node: NamedNode, endpoint: str) -> Iterator[Triple]:
-    """Yield the SPARQL endpoint as a data service, and as one way to get at the data set."""
-    service, part = NamedNode(f"{endpoint}#service"), NamedNode(f"{endpoint}#distribution")
-    address = NamedNode(endpoint)
-    yield Triple(service, RDF.type, NamedNode(f"{DCAT}DataService"))
-    yield Triple(part, RDF.type, NamedNode(f"{DCAT}Distribution"))
-    for each in (service, part):
-        yield Triple(each, DCTERMS.title, Literal("SPARQL endpoint", language="en"))
-        yield Triple(each, DCTERMS.license, NamedNode(LICENCE))
-        for description in SUMMARIES:
-            yield Triple(each, NamedNode(f"{PREFIXES['dcterms']}description"), description)
-    yield Triple(service, NamedNode(f"{DCAT}endpointURL"), address)
-    yield Triple(service, NamedNode(f"{DCAT}endpointDescription"), address)
-    yield Triple(service, NamedNode(f"{DCAT}servesDataset"), node)
-    yield Triple(node, NamedNode(f"{DCAT}distribution"), part)
-    yield Triple(part, NamedNode(f"{DCAT}accessURL"), address)
-    yield Triple(part, NamedNode(f"{DCAT}accessService"), service)
-
-
-def _distribution(node: NamedNode, each: Distribution) -> Iterator[Triple]:
-    part = NamedNode(each.url)
-    checksum = NamedNode(f"{each.url}#checksum")
+def _distribution(dataset: str, each: Distribution) -> str:
+    """Describe a file, with the classes that DCAT-AP expects of what is named."""
+    media, packed = f"<{_MEDIA}{each.media_type}>", ""
     if each.packed:
-        yield Triple(node, NamedNode(f"{VOID}dataDump"), part)
-    yield Triple(node, NamedNode(f"{DCAT}distribution"), part)
-    yield Triple(part, RDF.type, NamedNode(f"{DCAT}Distribution"))
-    yield Triple(part, DCTERMS.title, Literal(each.title, language="en"))
-    yield Triple(part, NamedNode(f"{DCAT}downloadURL"), part)
-    yield Triple(part, NamedNode(f"{DCAT}accessURL"), part)
-    yield Triple(part, DCTERMS.license, NamedNode(LICENCE))
-    kind = NamedNode(_MEDIA + each.media_type)
-    yield Triple(part, NamedNode(f"{DCAT}mediaType"), kind)
-    size = Literal(str(each.bytes), datatype=NamedNode(f"{_XSD}nonNegativeInteger"))
-    if each.packed:
-        yield Triple(part, NamedNode(f"{DCAT}compressFormat"), NamedNode(_GZIP))
-    yield Triple(part, NamedNode(f"{DCAT}byteSize"), size)
-    yield Triple(part, NamedNode(f"{_SPDX}checksum"), checksum)
-    yield Triple(
-        checksum, NamedNode(f"{_SPDX}algorithm"), NamedNode(f"{_SPDX}checksumAlgorithm_sha256")
-    )
-    digest = Literal(each.sha256, datatype=NamedNode(f"{_XSD}hexBinary"))
-    yield Triple(checksum, NamedNode(f"{_SPDX}checksumValue"), digest)
+        packed = f"""<{dataset}> void:dataDump <{each.url}> . <{_GZIP}> a dcterms:MediaType .
+<{each.url}> dcat:compressFormat <{_GZIP}> ."""
+    return f"""<{dataset}> dcat:distribution <{each.url}> . {media} a dcterms:MediaType .
+<{each.url}> a dcat:Distribution ; dcterms:title {Literal(each.title, language="en")} ;
+  dcat:downloadURL <{each.url}> ; dcat:accessURL <{each.url}> ; dcterms:license <{LICENCE}> ;
+  dcat:mediaType {media} ; dcat:byteSize "{each.bytes}"^^xsd:nonNegativeInteger ;
+  spdx:checksum <{each.url}#checksum> .
+<{each.url}#checksum> a spdx:Checksum ; spdx:algorithm spdx:checksumAlgorithm_sha256 ;
+  spdx:checksumValue "{each.sha256}"^^xsd:hexBinary .
+{packed}"""
 
 
 def _part(iri: str, kind: str, name: str) -> NamedNode:
-    base = iri if "#" in iri else f"{iri}#"
-    return NamedNode(
-        f"{base}-{kind}-{content_hash(name)[:12]}"
-        if "#" in iri
-        else f"{base}{kind}-{content_hash(name)[:12]}"
-    )
+    start = f"{iri}-" if "#" in iri else f"{iri}#"
+    return NamedNode(f"{start}{kind}-{content_hash(name)[:12]}")
 
 
 def _number(value: int) -> Literal:

@@ -116,7 +116,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     if site.curation:
         forms.register(app)
         guard_desks(app, site.curation, site.writing.tokens if site.writing else None)
-        for routes in desk_routes(site, PageCache(site), site.curation):
+        for routes in desk_routes(site, PageCache(site, visible_claims(site)), site.curation):
             app.register_blueprint(routes)
     _add_template_values(app, site, cache)
     return app

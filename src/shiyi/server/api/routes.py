@@ -420,7 +420,7 @@ def machine(site: Site, cache: PageCache) -> Blueprint:
     def void_description() -> Response:
         kind = prefer(list(RDF_TYPES))
         counts = cache.figures("void", lambda: load_counts(site))
-        return void(site, counts, RDF_TYPES[kind], kind)
+        return void(site, counts, RDF_TYPES[kind])
 
     @routes.get("/favicon.ico")
     @routes.get("/favicon.svg")

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -14,6 +14,8 @@ from werkzeug.exceptions import BadRequest, NotAcceptable, UnsupportedMediaType
 from werkzeug.http import parse_accept_header, parse_options_header
 
 from shiyi.errors import FormatError, TooLargeError, UsageError
+from shiyi.model.rdf import Triple, serialize
+from shiyi.ontology.terms import PREFIXES
 from shiyi.server.site.site import Site
 from shiyi.sparql.queries.results import LiveSpool, Spool
 
@@ -217,6 +219,13 @@ def _choose(offered: Sequence[str], accepted: MIMEAccept) -> str:
 def _specific(kind: str, accepted: MIMEAccept) -> int:
     named = set(accepted.values())
     return 2 if kind in named else 1 if kind.split("/")[0] + "/*" in named else 0
+
+
+def rdf_response(triples: Iterable[Triple], extension: str, profile: str = "") -> Response:
+    """Return a response of RDF in the format of an extension of :data:`RDF_TYPES`."""
+    kind = next(kind for kind, known in RDF_TYPES.items() if known == extension)
+    body = serialize(triples, "rdfxml" if extension == "rdf" else extension, dict(PREFIXES))
+    return Response(body, content_type=graph_type(kind, profile))
 
 
 def to_json(value: object) -> str:

@@ -12,19 +12,17 @@ from flask import Blueprint, Response, redirect, render_template, send_file
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.model.rdf import NamedNode, Triple, parse_turtle, serialize
-from shiyi.ontology.terms import PREFIXES
+from shiyi.model.rdf import NamedNode, Triple, parse_turtle
 from shiyi.publishing.editions import BEGUN, RECORD, list_editions
 from shiyi.publishing.files import SUMS
 from shiyi.publishing.metadata import TITLE
 from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY
 from shiyi.server.http.headers import public_root
-from shiyi.server.http.messages import HTML, RDF_TYPES, json_response, prefer
+from shiyi.server.http.messages import HTML, RDF_TYPES, json_response, prefer, rdf_response
 from shiyi.server.site.site import Site
 
 PREFIX: Final = "release-"  # of the names of releases under ``/id/``
 _JSON: Final = "application/json"
-_WRITERS: Final = {"rdf": "rdfxml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +179,7 @@ def _file(site: Site, version: str, name: str) -> BaseResponse:
 
 def describe_release(release: Release, extension: str) -> Response:
     """Answer with the VoID and DCAT description of a release."""
-    quads = _description(release.folder / "void.ttl")
-    triples = [Triple(each.subject, each.predicate, each.object) for each in quads]
-    kind = next(kind for kind, known in RDF_TYPES.items() if known == extension)
-    body = serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES))
-    charset = "; charset=utf-8" if kind.startswith("text/") else ""
-    return Response(body, content_type=kind + charset)
+    return rdf_response(_description(release.folder / "void.ttl"), extension)
 
 
 def name_of(release: Release) -> NamedNode:
@@ -230,5 +223,5 @@ def _record(path: Path) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _description(path: Path) -> tuple[Any, ...]:
-    return tuple(parse_turtle(path.read_text(encoding="utf-8")))
+def _description(path: Path) -> tuple[Triple, ...]:
+    return tuple(each.triple for each in parse_turtle(path.read_text(encoding="utf-8")))

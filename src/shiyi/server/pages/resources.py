@@ -38,6 +38,7 @@ from shiyi.server.http.messages import (
     graph_profile,
     graph_type,
     prefer,
+    rdf_response,
     read_profile_parameter,
 )
 from shiyi.server.http.page_cache import PageCache
@@ -89,10 +90,9 @@ def tombstone(site: Site, node: NamedNode) -> Response:
     if not extension:
         response = Response(_page(site, node), 410)
     else:
-        triples = [Triple(q.subject, q.predicate, q.object) for q in _description(site.store, node)]
-        body = serialize(dict.fromkeys(triples), _WRITERS.get(extension, extension), dict(PREFIXES))
-        kind = next(kind for kind, known in RDF_TYPES.items() if known == extension)
-        response = Response(body, 410, content_type=kind)
+        triples = dict.fromkeys(quad.triple for quad in _description(site.store, node))
+        response = rdf_response(triples, extension)
+        response.status_code = 410
     response.headers["Vary"] = "Accept"
     return response
 

@@ -139,11 +139,12 @@ def restrict_site(site: Site) -> Site:
 
 
 def visible_claims(site: Site) -> Claims | None:
-    """Return what pages for readers may take from memory; ``site`` is the one for readers."""
+    """Return what pages may take from memory."""
     store = site.store
-    if site.facts is None or not isinstance(store, AllowedStore):
+    if site.facts is None:
         return None
-    return Claims(site.facts, lambda: store.withheld.claims)
+    withheld = (lambda: store.withheld.claims) if isinstance(store, AllowedStore) else frozenset
+    return Claims(site.facts, withheld)
 
 
 def is_hidden(site: Site, node: NamedNode) -> bool:

@@ -303,11 +303,11 @@ def _only(queries: list[str]) -> None:
 def _without_query(site: Site, cache: PageCache) -> Response:
     kind = messages.prefer([messages.HTML, *messages.RDF_TYPES])
     if request.accept_mimetypes and kind != messages.HTML:
-        response = service_description(site, messages.RDF_TYPES[kind], kind)
+        response = service_description(site, messages.RDF_TYPES[kind])
     elif messages.HTML in request.accept_mimetypes.values():
         return _page(site, cache, None)
     else:
-        response = service_description(site, "ttl", "text/turtle")
+        response = service_description(site, "ttl")
     response.vary.add("Accept")
     return response
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 from flask import Response, request
 
 from shiyi.errors import QueryLimitError
-from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Triple, serialize, text
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, parse_turtle, text
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.publishing.void import DATASET, Counts, DatasetDescription, Distribution, void_triples
 from shiyi.server.http.headers import public_address, public_root
+from shiyi.server.http.messages import rdf_response
 from shiyi.server.pages.releases import Release, list_releases, name_of
 from shiyi.server.site.counts import load_description
 from shiyi.server.site.site import Site
@@ -19,39 +20,26 @@ from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat
 
 _SD = "http://www.w3.org/ns/sparql-service-description#"
-_FORMATS = "http://www.w3.org/ns/formats/"
 _RESULTS = (
     "SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
     "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML", "JSON-LD",
 )  # fmt: skip
-_WRITERS = {"rdf": "rdfxml"}
 _JSON: Final = ResultFormat.of("json")
 _PARTITIONS: Final = tuple(
     NamedNode(f"{PREFIXES['void']}{kind}Partition") for kind in ("class", "property", "datatype")
 )
 
 
-def service_description(site: Site, extension: str, kind: str) -> Response:
+def service_description(site: Site, extension: str) -> Response:
     """Describe the endpoint in SPARQL 1.1 Service Description terms."""
-    service, dataset, graph = (BlankNode(name) for name in ("service", "dataset", "graph"))
-    endpoint = NamedNode(public_root() + request.path.removeprefix("/"))
-    triples = [
-        Triple(service, RDF.type, NamedNode(_SD + "Service")),
-        Triple(service, NamedNode(_SD + "endpoint"), endpoint),
-        Triple(service, NamedNode(_SD + "supportedLanguage"), NamedNode(_SD + "SPARQL11Query")),
-        Triple(service, NamedNode(_SD + "defaultDataset"), dataset),
-        Triple(dataset, RDF.type, NamedNode(_SD + "Dataset")),
-        Triple(dataset, NamedNode(_SD + "defaultGraph"), graph),
-        Triple(graph, RDF.type, NamedNode(_SD + "Graph")),
-        *(
-            Triple(service, NamedNode(_SD + "resultFormat"), NamedNode(_FORMATS + name))
-            for name in _RESULTS
-        ),
-    ]
-    if site.writing and site.writing.updater:
-        update = NamedNode(_SD + "SPARQL11Update")
-        triples.append(Triple(service, NamedNode(_SD + "supportedLanguage"), update))
-    return _write_description(triples, extension, kind)
+    languages = ["sd:SPARQL11Query"]
+    languages += ["sd:SPARQL11Update"] if site.writing and site.writing.updater else []
+    turtle = f"""@prefix sd: <{_SD}> . @prefix formats: <http://www.w3.org/ns/formats/> .
+_:service a sd:Service ; sd:endpoint <{public_root()}{request.path.removeprefix("/")}> ;
+  sd:supportedLanguage {", ".join(languages)} ;
+  sd:resultFormat {", ".join(f"formats:{each}" for each in _RESULTS)} ;
+  sd:defaultDataset [ a sd:Dataset ; sd:defaultGraph [ a sd:Graph ] ] ."""
+    return rdf_response((each.triple for each in parse_turtle(turtle)), extension)
 
 
 def load_counts(site: Site) -> Counts:
@@ -79,7 +67,7 @@ def load_counts(site: Site) -> Counts:
         return Counts.of_endpoint(rows, distinct=False)
 
 
-def void(site: Site, counts: Counts, extension: str, kind: str) -> Response:
+def void(site: Site, counts: Counts, extension: str) -> Response:
     """Describe the data set in VoID and DCAT, with the releases it can be had in."""
     published = list_releases(site)
     newest = published[0] if published else None
@@ -99,7 +87,7 @@ def void(site: Site, counts: Counts, extension: str, kind: str) -> Response:
     dataset = NamedNode(about.iri)
     version = NamedNode(f"{PREFIXES['dcat']}hasVersion")
     triples += [Triple(dataset, version, name_of(each)) for each in published]
-    return _write_description([*triples, *_schema(site, dataset)], extension, kind)
+    return rdf_response([*triples, *_schema(site, dataset)], extension)
 
 
 def _schema(site: Site, dataset: NamedNode) -> Iterator[Triple]:
@@ -125,9 +113,3 @@ def _distributions(release: Release) -> Iterator[Distribution]:
         if each["packed"]:
             url = public_address("releases.file", version=release.version, name=name)
             yield Distribution(**(dict(each) | {"url": url}))
-
-
-def _write_description(triples: list[Triple], extension: str, kind: str) -> Response:
-    body = serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES))
-    charset = "; charset=utf-8" if kind.startswith("text/") else ""
-    return Response(body, content_type=kind + charset)

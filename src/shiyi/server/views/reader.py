@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache, partial
 from heapq import nsmallest
 from math import isfinite
 from typing import Final
 
-from shiyi.answering.knowledge.facts import BILINGUAL, Fact
+from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
 from shiyi.curation.editing.claims import passage_text
 from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import (
@@ -15,13 +16,13 @@ from shiyi.model.rdf import (
     DefaultGraph,
     Literal,
     NamedNode,
-    Quad,
     Subject,
     Term,
     Triple,
     local_name,
     text,
 )
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import ABOUT, QUALIFIERS
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.server.site.visibility import Claims
@@ -133,6 +134,7 @@ class Reader:
     def __init__(self, store: QuadStore, language: str, known: Claims | None = None) -> None:
         """Read ``store``; claims and labels from memory where they are ``known``."""
         self.store, self.language, self._known = store, language, known
+        self._claims = known or Claims(cache(partial(Facts.read, store, Schema.load())))
         self._things: dict[Term, Thing] = {}
         self._described: dict[NamedNode, dict[NamedNode, list[tuple[Term, _Place]]]] = {}
 
@@ -220,23 +222,8 @@ class Reader:
 
     def statements(self, node: NamedNode) -> Iterator[Statement]:
         """Yield the accepted and the derived claims about ``node``, both ways."""
-        if self._known:
-            yield from self._cached_statements(node, self._known)
-            return
-        for where in (ACCEPTED, DERIVED):
-            for forward, quads in (
-                (True, self.store.match(node, None, None, where)),
-                (False, self.store.match(None, None, node, where)),
-            ):
-                for count, found in self._surest(quads, where):
-                    for quad in found:
-                        for made in self._statement(quad, where, forward=forward):
-                            yield replace(made, of=count) if count else made
-        yield from self._negatives(node)
-
-    def _cached_statements(self, node: NamedNode, known: Claims) -> Iterator[Statement]:
         by_relation: dict[tuple[NamedNode, bool, bool, bool], list[Fact]] = {}
-        for forward, fact in known.about(node.value):
+        for forward, fact in self._claims.about(node.value):
             relation = fact.predicate, forward, fact.derived, fact.positive
             by_relation.setdefault(relation, []).append(fact)
         for (predicate, forward, derived, positive), found in by_relation.items():
@@ -260,59 +247,6 @@ class Reader:
         if fact.language in ("", BILINGUAL):
             return self.thing(NamedNode(fact.object))
         return Thing("", fact.object, language="" if fact.language == "und" else fact.language)
-
-    def _surest(self, quads: Iterable[Quad], where: Graph) -> Iterator[tuple[int, list[Quad]]]:
-        """Yield the quads of each relation; of very many their number and the most confident."""
-        by_relation: dict[NamedNode, list[Quad]] = {}
-        for quad in quads:
-            by_relation.setdefault(quad.predicate, []).append(quad)
-        for found in by_relation.values():
-            if len(found) <= MOST:
-                yield 0, found
-                continue
-            rated = [(self._confidence(quad, where), at) for at, quad in enumerate(found)]
-            best = sorted((-sure, at) for sure, at in rated if sure is not None)
-            yield len(best) if len(best) > MOST else 0, [found[at] for _, at in best[:MOST]]
-
-    def _confidence(self, quad: Quad, where: Graph) -> float | None:
-        """Return the confidence of a quad's claim; None where it has no claim."""
-        claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
-        return None if claim is None else self.number(claim, SHIYI.confidence, where)
-
-    def _statement(self, quad: Quad, where: Graph, *, forward: bool) -> Iterator[Statement]:
-        claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
-        if claim is not None:
-            yield Statement(
-                local_name(quad.predicate.value),
-                self.thing(quad.subject),
-                self.thing(quad.object),
-                claim.value,
-                self.number(claim, SHIYI.confidence, where),
-                forward,
-                derived=where == DERIVED,
-            )
-
-    def reifier(self, triple: Triple, where: Graph | None = None) -> NamedNode | None:
-        """Return the claim of ``triple``, if there is one."""
-        for quad in self.store.match(None, RDF.reifies, triple, where):
-            if isinstance(quad.subject, NamedNode):
-                return quad.subject
-        return None
-
-    def _negatives(self, node: NamedNode) -> Iterator[Statement]:
-        for role, forward in ((RDF.subject, True), (RDF.object, False)):
-            for quad in self.store.match(None, role, node, ACCEPTED):
-                if isinstance(quad.subject, NamedNode):
-                    view = self.claim(quad.subject, ACCEPTED)
-                    yield Statement(
-                        local_name(view.predicate.iri),
-                        view.subject,
-                        view.object,
-                        view.iri,
-                        view.confidence,
-                        forward,
-                        negative=view.polarity == "negative",
-                    )
 
     def number(self, node: Subject, predicate: NamedNode, where: Graph | None = None) -> float:
         """Return a finite number; 0 where there is none."""
