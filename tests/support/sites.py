@@ -52,8 +52,8 @@ from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
 from shiyi.server.app import create_app
 from shiyi.server.site.counts import count_base
 from shiyi.server.site.curation import Curation
-from shiyi.server.site.opening import PooledQueries, open_site, open_write_access
-from shiyi.server.site.site import Site, Suggestion
+from shiyi.server.site.opening import open_site, open_write_access
+from shiyi.server.site.site import PooledQueries, Site, Suggestion
 from shiyi.server.site.tokens import FILE, Tokens
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation

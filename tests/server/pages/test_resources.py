@@ -22,7 +22,7 @@ from shiyi.publishing.release import ReleaseRequest, publish
 from shiyi.publishing.void import VOID, Counts, DatasetDescription, void_triples
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
-from shiyi.server.site.site import FreeQueries, Site
+from shiyi.server.site.site import PooledQueries, Site
 from shiyi.server.sparql.service_description import load_counts
 from shiyi.settings import ServerSettings, Settings
 from shiyi.sparql.queries.requests import FreeQuery
@@ -230,7 +230,7 @@ def test_base_too_large_to_tell_things_apart_counted_all_same(starter: tuple[str
             return site.free.answer(query)
 
     # as if nothing were stored with the indexes
-    counts = load_counts(replace(site, base=None, free=cast("FreeQueries", Small())))
+    counts = load_counts(replace(site, base=None, free=cast("PooledQueries", Small())))
     assert counts.subjects is None
     assert counts.classes[SHIYI.Claim.value] == site.counts["claims"]
     values = {

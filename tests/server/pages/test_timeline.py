@@ -211,7 +211,7 @@ def test_a_degree_of_a_nature_is_no_difference() -> None:
 def test_books_of_school_are_overlay_of_their_own(client: FlaskClient) -> None:
     site = client.application.extensions["shiyi"]
     diet, warm = (
-        overlay_of_books(site.base.store, resource(f"school-{each}"), site.facts()).taught
+        overlay_of_books(site.base.store, resource(f"school-{each}"), site.runtime.facts).taught
         for each in ("shiliao", "wenbing")
     )
     assert len(diet) > 500

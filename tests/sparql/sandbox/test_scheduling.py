@@ -13,7 +13,7 @@ import pytest
 from shiyi.errors import QueryLimitError
 from shiyi.server.app import create_app
 from shiyi.server.http.access import client_network
-from shiyi.server.site.opening import PooledQueries
+from shiyi.server.site.site import PooledQueries
 from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery

@@ -12,8 +12,9 @@ from pydantic.json_schema import models_json_schema
 
 from shiyi.answering import conversation, pipeline
 from shiyi.answering.conversation import Turn
-from shiyi.answering.generation.audit import count_verdicts
+from shiyi.answering.generation.audit import Auditor, count_verdicts
 from shiyi.answering.generation.rewriter import Listener
+from shiyi.answering.sections.cabinet import check_things
 from shiyi.artefacts import artefact
 from shiyi.errors import ShiyiError, UsageError
 from shiyi.linking.normalization import language_of
@@ -343,7 +344,8 @@ def api(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.post("/ask/replay")
     def replay() -> Response:
-        return json_response(_replay(site, parse_request(ReplayRequest, json_body(), site)))
+        asked = parse_request(ReplayRequest, json_body(), site)
+        return json_response(pipeline.replay(site.runtime, asked.answer).to_json())
 
     @routes.route("/ask/stream", methods=["GET", "POST"])  # a profile is posted, never addressed
     def stream() -> Response:
@@ -386,11 +388,11 @@ def _read_texts(routes: Blueprint, site: Site) -> None:
     @routes.post("/check")
     def check() -> Response:
         asked = parse_request(CheckRequest, json_body(), site)
-        if site.check is None:
-            raise UsageError("this server checks no things")
         person = asked.profile.to_value() if asked.profile else Profile()
         language = asked.language or language_of(" ".join(asked.things))
-        response = json_response(site.check(asked.things, person, language).to_json())
+        response = json_response(
+            check_things(site.runtime, asked.things, person, language).to_json()
+        )
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -502,16 +504,8 @@ def _by_address(site: Site, cache: PageCache, reply: Callable[[AskRequest], str]
     return Response(made(), content_type="application/json")
 
 
-def _replay(site: Site, asked: ReplayRequest) -> dict[str, Any]:
-    if site.replay is None:
-        raise UsageError("this server replays no answers")
-    return site.replay(asked.answer).to_json()
-
-
 def _audit(site: Site, asked: AuditRequest) -> dict[str, Any]:
-    if site.auditor is None:
-        raise UsageError("this server audits no texts")
-    sentences = site.auditor().audit(asked.text, asked.language or "")
+    sentences = Auditor(site.runtime).audit(asked.text, asked.language or "")
     return {
         "sentences": [each.to_json() for each in sentences],
         "counts": count_verdicts(sentences),

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, request, stream_template
 from shiyi.answering.generation.audit import (
     MAX_CHARS,
     AuditedSentence,
+    Auditor,
     count_verdicts,
     link_code,
     split_sentences,
@@ -30,15 +31,15 @@ def audit_pages(site: Site) -> Blueprint:
 
     @routes.route("/audit", methods=["GET", "POST"])
     def audit() -> Response:
-        auditor, language = site.auditor, choose_language()
+        language = choose_language()
         text, total = "", 0
         found: Iterable[AuditedSentence] = ()
-        if request.method == "POST" and auditor is not None:
+        if request.method == "POST":
             text = text_field("text", request.form.get("text"), MAX_CHARS)
             sentences = split_sentences(text)
-            found, total = auditor().verdicts(sentences, language), len(sentences)
-        elif (code := request.args.get("result", "")) and auditor is not None:
-            linked = auditor().linked(text_field("result", code, _MAX_CODE), language)
+            found, total = Auditor(site.runtime).verdicts(sentences, language), len(sentences)
+        elif code := request.args.get("result", ""):
+            linked = Auditor(site.runtime).linked(text_field("result", code, _MAX_CODE), language)
             found, total = linked, len(linked)
         shown, done = tee(found)
 

@@ -11,7 +11,7 @@ from flask import Blueprint, Response, make_response, redirect, render_template,
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.answering.sections.cabinet import MOST as MOST_THINGS
-from shiyi.answering.sections.cabinet import SEVERITIES, CombinationReport
+from shiyi.answering.sections.cabinet import SEVERITIES, CombinationReport, check_things
 from shiyi.errors import FormatError, UsageError
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, VOCAB
@@ -479,10 +479,10 @@ def check_pages(site: Site, cache: PageCache) -> Blueprint:
         things = read_things() if request.method == "POST" else []
         fault = ""
         found = CombinationReport()
-        if things and site.check is not None:
+        if things:
             person = parse_request(Profile, profile_values(request.form), site, strict=False)
             try:
-                found = site.check(things, person.to_value(), choose_language())
+                found = check_things(site.runtime, things, person.to_value(), choose_language())
             except UsageError as wrong:  # too few or too many: shown beside the form
                 fault = str(wrong)
 

@@ -3,20 +3,18 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Final
 
 from shiyi.answering.conversation import Conversation
-from shiyi.answering.generation.audit import Auditor
 from shiyi.answering.generation.text_to_sparql import QueryRun, ask_in_sparql
 from shiyi.answering.knowledge.updates import changes_in
-from shiyi.answering.pipeline import METHODS, AskRequest, ask, replay
+from shiyi.answering.pipeline import METHODS, AskRequest, ask
 from shiyi.answering.runtime import Runtime, RuntimeHolder
-from shiyi.answering.sections.cabinet import check_things
 from shiyi.answering.sections.pivots import Pivots, find_pivots
 from shiyi.curation.accounts import AccountStore
 from shiyi.curation.changes import Change, Changes
@@ -33,14 +31,14 @@ from shiyi.reasoning.derivation import DerivedChange, compare, infer_all, matter
 from shiyi.server.site.counts import Counts
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.query_log import QueryLog
-from shiyi.server.site.search import Search, insert_results, searcher
-from shiyi.server.site.site import Site, Suggestion, WriteAccess
+from shiyi.server.site.search import searcher
+from shiyi.server.site.site import PooledQueries, Site, Suggestion, WriteAccess
 from shiyi.server.site.tokens import Tokens
 from shiyi.server.site.visibility import AllowedStore
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery
-from shiyi.sparql.queries.results import ResultFormat, Spool, StreamedResult
+from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.remote.pool import RemotePool
 from shiyi.sparql.sandbox.pool import QueryPool, open_pool
 from shiyi.sparql.sandbox.scheduling import busy
@@ -138,7 +136,6 @@ def _is_premise(quad: Quad, counts: Callable[[str], bool]) -> bool:
     return counts(predicate.value)
 
 
-_FOR_OTHERS = 2  # threads that never wait for the workers of free queries
 _SOON = 0.25  # seconds
 
 
@@ -219,15 +216,10 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         writing,
         curation,
         converse=conversation,
-        auditor=lambda: Auditor(living.current),
         pivots=PivotSearch(living),
-        check=lambda things, profile, language: check_things(
-            living.current, things, profile, language
-        ),
         research=Research(living, model, pool) if model else None,
-        replay=lambda answer: replay(living.current, answer),
         base=base,
-        facts=lambda: living.current.facts,
+        living=living,
         prepare=lambda: None if isinstance(pool, RemotePool) else pool.seen.prepare(),
         log=log,
     )
@@ -305,48 +297,3 @@ def open_write_access(
     updater = Updater(base, settings.query, pool.expire, places)
     pool.seen.shortcut = updater.snapshot
     return WriteAccess(tokens, updater)
-
-
-class PooledQueries:
-    """Free queries through the contained workers; ``threads`` answer all that is asked.
-
-    What a query searches for by :mod:`shiyi.server.site.search` is found before a worker has it.
-    """
-
-    def __init__(
-        self, pool: QueryPool | RemotePool, threads: int = 8, search: Search | None = None
-    ) -> None:
-        self._pool, self._search = pool, search
-        self._places = BoundedSemaphore(max(1, threads - _FOR_OTHERS))
-
-    def answer(self, query: FreeQuery) -> bytes:
-        """Return the whole result."""
-        with self.stream(query).body as spool:
-            return spool.read()
-
-    def stream(self, query: FreeQuery) -> StreamedResult:
-        """Return the result in a spool, in memory or on disk."""
-        with self._place():
-            if self._search:
-                text = insert_results(query.text, self._search)
-                query = query if text is query.text else replace(query, text=text)
-            return self._pool.stream(query)
-
-    def dump(
-        self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
-    ) -> Spool | None:
-        """Return one graph, or None where there is none of that name."""
-        with self._place():
-            form = ResultFormat.of_type(media_type).graph
-            found = self._pool.dump(graph, form, profile, whole, asker)
-        return None if found is None else found.body
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """Acquire a thread for a query; raise QueryLimitError if none comes free soon."""
-        if not self._places.acquire(timeout=_SOON):
-            raise busy()
-        try:
-            yield
-        finally:
-            self._places.release()

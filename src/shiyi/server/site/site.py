@@ -1,30 +1,32 @@
 """An open knowledge base and what can be asked of it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import BoundedSemaphore
+from typing import Any, Final
 
-from shiyi.answering.conversation import Context, Turn
-from shiyi.answering.generation.audit import Auditor
-from shiyi.answering.generation.rewriter import Listener
+from shiyi.answering.conversation import Conversation
 from shiyi.answering.generation.text_to_sparql import QueryRun
-from shiyi.answering.knowledge.facts import Facts
 from shiyi.answering.knowledge.overlay import schools
-from shiyi.answering.pipeline import AskRequest, Replay
-from shiyi.answering.sections.cabinet import CombinationReport
+from shiyi.answering.pipeline import AskRequest
+from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.sections.pivots import Pivots
-from shiyi.answering.understanding.frame import Frame
+from shiyi.errors import KnowledgeBaseError
 from shiyi.model.answer import Answer, Mention
-from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.query_log import QueryLog
+from shiyi.server.site.search import Search, insert_results
 from shiyi.server.site.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery
-from shiyi.sparql.queries.results import Spool, StreamedResult
+from shiyi.sparql.queries.results import ResultFormat, Spool, StreamedResult
+from shiyi.sparql.remote.pool import RemotePool
+from shiyi.sparql.sandbox.pool import QueryPool
+from shiyi.sparql.sandbox.scheduling import busy
 from shiyi.sparql.store.port import QuadStore
 from shiyi.sparql.updates.update import Updater
 
@@ -42,41 +44,53 @@ class Suggestion:
     approximate: bool = False  # only like what was typed: did you mean?
 
 
-class FreeQueries(Protocol):
-    """Answers free SPARQL in contained workers."""
+_FOR_OTHERS: Final = 2  # threads that never wait for the workers of free queries
+_SOON: Final = 0.25  # seconds
+
+
+class PooledQueries:
+    """Free queries through the contained workers; ``threads`` answer all that is asked.
+
+    What a query searches for by :mod:`shiyi.server.site.search` is found before a worker has it.
+    """
+
+    def __init__(
+        self, pool: QueryPool | RemotePool, threads: int = 8, search: Search | None = None
+    ) -> None:
+        self._pool, self._search = pool, search
+        self._places = BoundedSemaphore(max(1, threads - _FOR_OTHERS))
 
     def answer(self, query: FreeQuery) -> bytes:
-        """Return the result; raises QueryError or QueryLimitError."""
+        """Return the whole result; raise QueryError or QueryLimitError."""
+        with self.stream(query).body as spool:
+            return spool.read()
 
     def stream(self, query: FreeQuery) -> StreamedResult:
-        """Return the same result in a spool, which the caller closes, and how many rows it has."""
+        """Return the result in a spool, in memory or on disk, which the caller closes."""
+        with self._place():
+            if self._search:
+                text = insert_results(query.text, self._search)
+                query = query if text is query.text else replace(query, text=text)
+            return self._pool.stream(query)
 
     def dump(
         self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
     ) -> Spool | None:
-        """Return one whole graph, the empty name being the default graph; None where it is not."""
+        """Return one graph, or None where there is none of that name."""
+        with self._place():
+            form = ResultFormat.of_type(media_type).graph
+            found = self._pool.dump(graph, form, profile, whole, asker)
+        return None if found is None else found.body
 
-
-class Answerer(Protocol):
-    """Answers a question from the knowledge base."""
-
-    def __call__(self, request: AskRequest) -> Answer:
-        """Return the answer."""
-
-
-class ConversationAnswerer(Protocol):
-    """Answers a question in the light of what came before; keeps nothing."""
-
-    def __call__(
-        self, request: AskRequest, context: Context, listener: Listener | None = None
-    ) -> Turn:
-        """Return the answer and the context for the next question."""
-
-    def understand(self, request: AskRequest, context: Context) -> tuple[AskRequest, Frame]:
-        """Return a request with the profile so far, and its frame, completed from the context."""
-
-    def after(self, history: Sequence[str]) -> Context:
-        """Return the context after some earlier questions."""
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Acquire a thread for a query; raise QueryLimitError if none comes free soon."""
+        if not self._places.acquire(timeout=_SOON):
+            raise busy()
+        try:
+            yield
+        finally:
+            self._places.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +107,10 @@ class Site:
     """One open knowledge base and what can be asked of it."""
 
     store: QuadStore
-    ask: Answerer
+    ask: Callable[[AskRequest], Answer]
     link: Callable[[str], Sequence[Mention]]
     complete: Callable[[str, str, int], Sequence[Suggestion]]
-    free: FreeQueries
+    free: PooledQueries
     release: str
     methods: tuple[str, ...] = ("fused",)
     built: str = ""
@@ -106,16 +120,20 @@ class Site:
     version: Callable[[], int] = lambda: 0  # changes whenever the store does
     writing: WriteAccess | None = None  # None: no writes over HTTP
     curation: Curation | None = None  # no desks where there is none
-    converse: ConversationAnswerer | None = None  # a second turn stands alone where there is none
-    replay: Callable[[Mapping[str, Any]], Replay] | None = None
-    auditor: Callable[[], Auditor] | None = None
-    check: Callable[[Sequence[str], Profile, str], CombinationReport] | None = None
+    converse: Conversation | None = None  # a second turn stands alone where there is none
     pivots: Callable[[AskRequest], Pivots] | None = None
     research: Callable[[str, str | None], QueryRun] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
     log: QueryLog | None = None  # of free queries
     prepare: Callable[[], None] = lambda: None  # makes what takes long before anybody asks for it
-    facts: Callable[[], Facts] | None = None  # what answers hold in memory, of the same version
+    living: RuntimeHolder | None = None  # what answers, of the same version
+
+    @property
+    def runtime(self) -> Runtime:
+        """Return what answers at this moment."""
+        if self.living is None:
+            raise KnowledgeBaseError("this server has no indexes to answer from")
+        return self.living.current
 
     def health(self) -> dict[str, Any]:
         """Return whether the store answers, which release it holds and how much."""

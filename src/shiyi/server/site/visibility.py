@@ -140,11 +140,11 @@ def restrict_site(site: Site) -> Site:
 
 def visible_claims(site: Site) -> Claims | None:
     """Return what pages may take from memory."""
-    store = site.store
-    if site.facts is None:
+    store, living = site.store, site.living
+    if living is None:
         return None
     withheld = (lambda: store.withheld.claims) if isinstance(store, AllowedStore) else frozenset
-    return Claims(site.facts, withheld)
+    return Claims(lambda: living.current.facts, withheld)
 
 
 def is_hidden(site: Site, node: NamedNode) -> bool:
