@@ -104,7 +104,7 @@ _NORMALISED = (
 def report_of(data: rdflib.Graph, shapes: rdflib.Graph) -> tuple[bool, rdflib.Graph]:
     """Validate, and let the suite read its next files as they are written."""
     try:
-        return validation.build_report(data, shapes)
+        return validation.build_report(data, validation.engine_form(shapes))
     finally:
         setattr(rdflib, _NORMALISED, False)
 

@@ -117,16 +117,8 @@ def list_results(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
     """Return the violations in ``data``; ``shapes`` come from :func:`engine_form`."""
     from rdflib import SH
 
-    _, report = _run_engine(data, shapes)
+    _, report = build_report(data, shapes)
     return tuple(_result(report, node) for node in report.subjects(SH.resultSeverity, None))
-
-
-def build_report(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
-    """Return whether ``data`` conforms, with the report of results (SHACL section 3.6).
-
-    Raise :class:`KnowledgeBaseError` where the engine has no report: shapes are malformed.
-    """
-    return _run_engine(data, engine_form(shapes))
 
 
 def engine_form(shapes: "Graph") -> "Graph":
@@ -134,7 +126,12 @@ def engine_form(shapes: "Graph") -> "Graph":
     return _target_property_shapes(_drop_default_constraints(shapes))
 
 
-def _run_engine(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
+def build_report(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
+    """Return whether ``data`` conforms, with the report of results (SHACL section 3.6).
+
+    ``shapes`` come from :func:`engine_form`. Raise :class:`KnowledgeBaseError` where the engine
+    has no report: shapes are malformed.
+    """
     from pyshacl import validate as run_pyshacl
     from rdflib import Graph
 

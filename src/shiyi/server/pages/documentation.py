@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from os.path import normpath
 from pathlib import Path
@@ -258,7 +258,9 @@ def documentation(site: Site) -> Blueprint:
 
     @routes.get("/api")
     def api() -> str:
-        return render_template("api.html", operations=operations(document(site)))
+        api = document(site)
+        example = partial(_example, api["components"]["schemas"])
+        return render_template("api.html", paths=api["paths"], example=example)
 
     return routes
 
@@ -296,46 +298,7 @@ def _shown(name: str, words: str = "", places: list[Place] | None = None) -> str
     return render_template("docs.html", page=page, kinds=contents(), words=words, places=places)
 
 
-@dataclass(frozen=True, slots=True)
-class OperationView:
-    """An operation of the API as its page shows it."""
-
-    name: str
-    method: str
-    path: str
-    summary: str
-    parameters: tuple[str, ...]
-    types: tuple[str, ...]
-    body: str
-    token: bool
-    responses: tuple[tuple[str, str], ...]
-
-
-def operations(described: dict[str, Any]) -> list[OperationView]:
-    """Return the operations of an OpenAPI document, each with an example of its body."""
-    schemas = described["components"]["schemas"]
-    found = []
-    for path, methods in described["paths"].items():
-        for method, each in methods.items():
-            content = each.get("requestBody", {}).get("content", {})
-            schema = content.get("application/json", {}).get("schema", {})
-            found.append(
-                OperationView(
-                    each["operationId"],
-                    method.upper(),
-                    path,
-                    each["summary"],
-                    tuple(one["name"] for one in each["parameters"]),
-                    tuple(content),
-                    _example(schema, schemas) if schema else "",
-                    {"token": []} in each.get("security", []),
-                    tuple((code, one["description"]) for code, one in each["responses"].items()),
-                )
-            )
-    return found
-
-
-def _example(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+def _example(schemas: dict[str, Any], schema: dict[str, Any]) -> str:
     """Return the fields of a request that have an example or are needed, as JSON."""
     model = schemas.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
     required = model.get("required", [])

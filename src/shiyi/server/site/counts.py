@@ -160,7 +160,7 @@ def _load(base: KnowledgeBase) -> Mapping[str, int]:
     """Return the counts of an earlier opening of the same moment, else count and keep them."""
     if (values := _read(base, FILE)) is not None:
         return {str(name): int(count) for name, count in values.items()}
-    counts = _count_by_queries(base.store)
+    counts = count_base(base.store)
     _write(base, FILE, counts)
     return counts
 
@@ -184,33 +184,16 @@ def _moment(base: KnowledgeBase) -> str:
     return f"{base.release} {last_applied(base.store)} {derivation(base.store)}"
 
 
-def _count_by_queries(store: QuadStore) -> dict[str, int]:
-    kinds = {row["kind"]: int(text(row["n"])) for row in store.select(_KINDS)}
-    [concepts] = store.select(_CONCEPTS)
-    return _counts(
-        lambda kind: kinds.get(kind, 0), lambda: int(text(concepts["n"])), lambda: len(store)
-    )
-
-
 def count_base(store: QuadStore) -> dict[str, int]:
     """Count quads, claims, evidence, sources, concepts, and concepts by class."""
-
-    def concepts() -> int:
-        labelled = store.match(None, SKOS.prefLabel, None, DefaultGraph())
-        return len({quad.subject for quad in labelled})
-
-    return _counts(lambda kind: instances(store, kind), concepts, lambda: len(store))
-
-
-def _counts(
-    of: Callable[[NamedNode], int], concepts: Callable[[], int], quads: Callable[[], int]
-) -> dict[str, int]:
-    whole = {"claims": of(SHIYI.Claim), "evidence": of(SHIYI.Evidence), "sources": of(SHIYI.Source)}
-    whole |= {"concepts": concepts(), "quads": quads()}
-    classes = {name: of(NamedNode(VOCAB + name)) for name in CLASSES}
-    return whole | {name: count for name, count in classes.items() if count}
-
-
-def instances(store: QuadStore, kind: NamedNode) -> int:
-    """Count what the accepted view types as ``kind``."""
-    return sum(1 for _ in store.match(None, RDF.type, kind, DefaultGraph()))
+    kinds = {row["kind"]: int(text(row["n"])) for row in store.select(_KINDS)}
+    [concepts] = store.select(_CONCEPTS)
+    counts = {
+        "claims": kinds.get(SHIYI.Claim, 0),
+        "evidence": kinds.get(SHIYI.Evidence, 0),
+        "sources": kinds.get(SHIYI.Source, 0),
+        "concepts": int(text(concepts["n"])),
+        "quads": len(store),
+    }
+    classes = {name: kinds.get(NamedNode(VOCAB + name), 0) for name in CLASSES}
+    return counts | {name: count for name, count in classes.items() if count}

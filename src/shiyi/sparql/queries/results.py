@@ -220,15 +220,13 @@ class ResultFormat:
 class QueryResult:
     """A whole result: ``kind`` is ``solutions``, ``boolean`` or ``graph``.
 
-    ``rows`` counts solutions or triples, 1 for a boolean. A result that would have to be cut is
-    a ``QueryLimitError`` and never a ``QueryResult``, so ``truncated`` is always false.
+    ``rows`` counts solutions or triples, 1 for a boolean.
     """
 
     media_type: str
     body: bytes
     kind: str
     rows: int
-    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ import json
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any, Final, Self
+
+from cachetools import LRUCache
 
 from shiyi.errors import (
     KnowledgeBaseError,
@@ -175,19 +176,17 @@ class ResultCache:
     """
 
     def __init__(self, most: int) -> None:
-        self._most, self._size, self._lock = most, 0, threading.Lock()
-        self._results: OrderedDict[tuple[Hashable, FreeQuery], tuple[int, QueryResult]] = (
-            OrderedDict()
+        self._lock = threading.Lock()
+        self._results: LRUCache[tuple[Hashable, FreeQuery], tuple[int, QueryResult]] = LRUCache(
+            most, getsizeof=itemgetter(0)
         )
 
     def find(self, state: Hashable, query: FreeQuery) -> StreamedResult | None:
         """Return a stored result again."""
-        key = state, query
         with self._lock:
-            found = self._results.get(key)
-            if found is None:
-                return None
-            self._results.move_to_end(key)
+            found = self._results.get((state, query))
+        if found is None:
+            return None
         _, whole = found
         spool = Spool()
         spool.add(whole.body)
@@ -195,18 +194,13 @@ class ResultCache:
 
     def keep(self, state: Hashable, query: FreeQuery, made: StreamedResult) -> None:
         """Store a result if it is short and the query always gives the same."""
-        if made.body.size > min(LARGEST, self._most) or _CHANGING.search(query.text):
+        size = made.body.size + query.size + _BESIDE
+        too_large = made.body.size > LARGEST or size > self._results.maxsize
+        if too_large or _CHANGING.search(query.text):
             return
         whole = QueryResult(made.media_type, made.body.read(), made.kind, made.rows)
-        key, size = (state, query), len(whole.body) + query.size + _BESIDE
         with self._lock:
-            if key in self._results or size > self._most:
-                return
-            self._results[key] = size, whole
-            self._size += size
-            while self._size > self._most:
-                _, (gone, _) = self._results.popitem(last=False)
-                self._size -= gone
+            self._results[state, query] = size, whole
 
 
 _BEFORE_OTHERS = 0.2  # seconds; a query that runs on gives way, which may cost its worker (0.05 s)

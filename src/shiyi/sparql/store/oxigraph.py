@@ -78,13 +78,6 @@ class OxigraphStore(WritableStore):
             raise QueryError("this query is not an ASK")
         return bool(found)
 
-    def construct(self, query: str) -> Iterator[Triple]:
-        """Yield the triples of a CONSTRUCT or DESCRIBE query."""
-        found = self._query(query, {})
-        if not isinstance(found, QueryTriples):
-            raise QueryError("this query is not a CONSTRUCT or DESCRIBE")
-        return iter(found)
-
     @override
     def match(
         self,
