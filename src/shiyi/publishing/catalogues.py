@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -54,13 +53,12 @@ class TableListing:
 def describe_tables(about: ReleaseCitation, files: ReleaseFiles) -> None:
     """Write the three descriptions of the tables that ``files`` lists."""
     tables = list(_tables(files))
-    files.write("datapackage.json", "Data Package of the tables", _json(_package(about, tables)))
-    plain = [each for each in tables if not each.file.packed]
-    web = _json(_csvw(about, plain))
-    files.write("csvw-metadata.json", "CSV on the Web: the tables that are not packed", web)
-    files.write(
-        "croissant.json", "Croissant: files and records", _json(_croissant(about, files, tables))
-    )
+    package = _package(about, tables)
+    files.write_json("datapackage.json", "Data Package of the tables", package)
+    web = _csvw(about, [each for each in tables if not each.file.packed])
+    files.write_json("csvw-metadata.json", "CSV on the Web: the tables that are not packed", web)
+    croissant = _croissant(about, files, tables)
+    files.write_json("croissant.json", "Croissant: files and records", croissant)
 
 
 def _tables(files: ReleaseFiles) -> Iterator[TableListing]:
@@ -186,7 +184,3 @@ def _records(table: TableListing) -> dict[str, Any]:
             for name in table.columns
         ],
     }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n"

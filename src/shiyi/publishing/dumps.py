@@ -37,6 +37,7 @@ from shiyi.publishing.nquads import (
     lowered_lines,
     published_lines,
     split_line,
+    subject_of,
 )
 from shiyi.publishing.tables import Table
 from shiyi.sparql.store.port import QuadStore
@@ -138,25 +139,13 @@ _TYPE: Final = str(RDF.type).encode()
 
 def skos_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Keep schemes and concepts with labels, notes, hierarchy and mappings; lines are sorted."""
-    for lines_of_one in _by_subject(lines):
-        if any(p == _TYPE and o in _KINDS for _, p, o, _ in map(split_line, lines_of_one)):
-            for line in lines_of_one:
-                _, predicate, value, _ = split_line(line)
+    for _, about in groupby(lines, key=subject_of):
+        own = [(line, split_line(line)) for line in about]
+        if any(p == _TYPE and o in _KINDS for _, (_, p, o, _) in own):
+            for line, (_, predicate, value, _) in own:
                 wanted = value in _KINDS if predicate == _TYPE else predicate.startswith(_SKOS)
                 if wanted or predicate in _KEPT:
                     yield line
-
-
-def _by_subject(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Gather the lines of each subject."""
-    here: list[bytes] = []
-    for line in lines:
-        if here and line.partition(b" ")[0] != here[0].partition(b" ")[0]:
-            yield here
-            here = []
-        here.append(line)
-    if here:
-        yield here
 
 
 Profile = Choice["rdf12", "rdf11", "singleton", "nanopub", "skos"]
@@ -277,7 +266,7 @@ def nanopublications(lines: Iterable[bytes], day: str) -> Iterator[Quad]:
     about = (line for line in lines if line.startswith((_CLAIM, _EVIDENCE)))
     claims: list[bytes] = []
     evidence: dict[bytes, bytes] = {}  # as text, which takes a third of what terms take
-    for subject, value in groupby(about, key=lambda line: line.partition(b" ")[0]):
+    for subject, value in groupby(about, key=subject_of):
         if subject.startswith(_CLAIM):
             claims.append(b"\n".join(value))
         else:

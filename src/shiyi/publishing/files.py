@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,10 @@ class ReleaseFiles:
         """Write a small file at once."""
         data = content.encode() if isinstance(content, str) else content
         self.stream(name, title, lambda file: (file.write(data), None)[1])
+
+    def write_json(self, name: str, title: str, value: object) -> None:
+        """Write a small file of JSON."""
+        self.write(name, title, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
     def note(self, name: str, title: str) -> None:
         """List a file that stands in the folder."""

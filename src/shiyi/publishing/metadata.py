@@ -47,8 +47,8 @@ def citation(about: ReleaseCitation) -> str:
     )
 
 
-def datacite(about: ReleaseCitation, files: Sequence[Distribution]) -> str:
-    """Write the DataCite 4 metadata that a repository asks for when it mints a DOI."""
+def datacite(about: ReleaseCitation, files: Sequence[Distribution]) -> dict[str, Any]:
+    """Return the DataCite 4 metadata that a repository asks for when it mints a DOI."""
     related = (
         [
             {
@@ -60,40 +60,40 @@ def datacite(about: ReleaseCitation, files: Sequence[Distribution]) -> str:
         if about.previous
         else []
     )
-    return _json(
-        {
-            "types": {"resourceType": "Dataset", "resourceTypeGeneral": "Dataset"},
-            "titles": [{"title": TITLE, "lang": "en"}],
-            "creators": [{"name": CREATOR, "nameType": "Organizational"}],
-            "publisher": {"name": "Shiyi"},
-            "publicationYear": about.issued[:4],
-            "version": about.version,
-            "language": "zh",
-            "identifiers": [
-                {"identifier": about.iri, "identifierType": "URL"},
-                {"identifier": about.canonical, "identifierType": "RDFC-1.0 SHA-256"},
-            ],
-            "dates": [{"date": about.issued, "dateType": "Issued"}],
-            "subjects": [{"subject": each} for each in KEYWORDS],
-            "rightsList": [
-                {
-                    "rights": "Creative Commons Attribution 4.0 International",
-                    "rightsUri": LICENCE,
-                    "rightsIdentifier": "CC-BY-4.0",
-                    "rightsIdentifierScheme": "SPDX",
-                }
-            ],
-            "descriptions": [{"description": SUMMARY, "descriptionType": "Abstract", "lang": "en"}],
-            "formats": sorted({each.media_type for each in files}),
-            "sizes": [f"{about.claims} claims", f"{sum(each.bytes for each in files)} bytes"],
-            "relatedIdentifiers": related,
-            "schemaVersion": "http://datacite.org/schema/kernel-4",
-        }
-    )
+    return {
+        "types": {"resourceType": "Dataset", "resourceTypeGeneral": "Dataset"},
+        "titles": [{"title": TITLE, "lang": "en"}],
+        "creators": [{"name": CREATOR, "nameType": "Organizational"}],
+        "publisher": {"name": "Shiyi"},
+        "publicationYear": about.issued[:4],
+        "version": about.version,
+        "language": "zh",
+        "identifiers": [
+            {"identifier": about.iri, "identifierType": "URL"},
+            {"identifier": about.canonical, "identifierType": "RDFC-1.0 SHA-256"},
+        ],
+        "dates": [{"date": about.issued, "dateType": "Issued"}],
+        "subjects": [{"subject": each} for each in KEYWORDS],
+        "rightsList": [
+            {
+                "rights": "Creative Commons Attribution 4.0 International",
+                "rightsUri": LICENCE,
+                "rightsIdentifier": "CC-BY-4.0",
+                "rightsIdentifierScheme": "SPDX",
+            }
+        ],
+        "descriptions": [{"description": SUMMARY, "descriptionType": "Abstract", "lang": "en"}],
+        "formats": sorted({each.media_type for each in files}),
+        "sizes": [f"{about.claims} claims", f"{sum(each.bytes for each in files)} bytes"],
+        "relatedIdentifiers": related,
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+    }
 
 
-def ro_crate(about: ReleaseCitation, files: Sequence[Distribution], names: Sequence[str]) -> str:
-    """Write the metadata file of an RO-Crate 1.2; ``names`` are the files' names in order."""
+def ro_crate(
+    about: ReleaseCitation, files: Sequence[Distribution], names: Sequence[str]
+) -> dict[str, Any]:
+    """Return the metadata file of an RO-Crate 1.2; ``names`` are the files' names in order."""
     entities: list[dict[str, Any]] = [
         {
             "@id": "ro-crate-metadata.json",
@@ -130,7 +130,7 @@ def ro_crate(about: ReleaseCitation, files: Sequence[Distribution], names: Seque
         }
         for name, each in zip(names, files, strict=True)
     ]
-    return _json({"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": entities})
+    return {"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": entities}
 
 
 def changelog(about: ReleaseCitation, changes: Comparison | None, earlier: str) -> str:
@@ -183,10 +183,6 @@ Check 校验: `sha256sum -c SHA256SUMS`.
 |---|---|---|
 {rows}
 """
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def evaluation_files(paths: Sequence[Path], release: str, files: ReleaseFiles) -> None:

@@ -1,13 +1,12 @@
 """A versioned release with its SHACL report."""
 
 import hashlib
-import json
 import os
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -168,14 +167,9 @@ def publish(
                     f"{target} holds another release {order.version}, and a release is never "
                     "changed: name a new version"
                 )
-        else:
-            folder.rename(target)
-            return PublishedRelease(
-                target, published.canonical, published.changes, published.conforms
-            )
-    return PublishedRelease(
-        target, published.canonical, published.changes, published.conforms, True
-    )
+            return replace(published, folder=target, unchanged=True)
+        folder.rename(target)
+    return replace(published, folder=target)
 
 
 def _fill(
@@ -227,7 +221,7 @@ def _fill(
         "conforms": conforms,
         "files": {name: asdict(each) for name, each in sorted(files.listed.items())},
     }
-    files.write(editions.RECORD, "this list, for programs", _json(record))
+    files.write_json(editions.RECORD, "this list, for programs", record)
     (folder / SUMS).write_text(files.sums(), encoding="utf-8")
     return PublishedRelease(folder, canonical, changes, conforms)
 
@@ -313,11 +307,8 @@ def _compare_previous(
         return None
     step(f"comparing with {previous.name}")
     changes = editions.compare(editions.Edition.of_folder(previous), edition)
-    files.write(
-        "changes.json",
-        f"what changed since {previous.name}, claim by claim",
-        _json(changes.to_json()),
-    )
+    title = f"what changed since {previous.name}, claim by claim"
+    files.write_json("changes.json", title, changes.to_json())
     return changes
 
 
@@ -354,7 +345,7 @@ def _statistics(store: QuadStore, files: ReleaseFiles, counts: Counts) -> dict[s
         "counts": stored, "cui_coverage": coverage(store), "claims_by_property": relations(store),
         "evidence": evidence(store), "recorded_disagreements": disagreements(store),
     }  # fmt: skip
-    files.write("statistics.json", "what the base holds, counted", _json(lines))
+    files.write_json("statistics.json", "what the base holds, counted", lines)
     return stored
 
 
@@ -395,16 +386,11 @@ def _write_description(
         "VoID and DCAT description",
         serialize(void_triples(described, counts), "ttl", PREFIXES),
     )
-    files.write("datacite.json", "DataCite metadata", metadata.datacite(about, listed))
-    files.write(
-        "ro-crate-metadata.json", "RO-Crate metadata", metadata.ro_crate(about, listed, names)
-    )
+    files.write_json("datacite.json", "DataCite metadata", metadata.datacite(about, listed))
+    crate = metadata.ro_crate(about, listed, names)
+    files.write_json("ro-crate-metadata.json", "RO-Crate metadata", crate)
     files.write("README.md", "what this is", metadata.readme(about, listed, names))
 
 
 def _iri_of(previous: Path | None, order: ReleaseRequest) -> str:
     return f"{order.base}id/release-{previous.name}" if previous else ""
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"

@@ -22,7 +22,7 @@ from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
-from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.port import QuadStore, text_value
 
 ACCEPTED = DefaultGraph()
 HOMES = (ACCEPTED, CANDIDATES, QUARANTINE, REJECTED)
@@ -71,11 +71,11 @@ def load_claim(store: QuadStore, iri: str) -> StoredClaim | None:
         triple.predicate,
         target,
         tuple(created for _, created in results),
-        Polarity(local_name(load_value(store, node, SHIYI.polarity, home)) or "positive"),
-        Status(local_name(load_value(store, node, SHIYI.status, home)) or "candidate"),
+        Polarity(local_name(text_value(store, node, SHIYI.polarity, home)) or "positive"),
+        Status(local_name(text_value(store, node, SHIYI.status, home)) or "candidate"),
         load_text(store, target),
     )
-    stored = float(load_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
+    stored = float(text_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
     return StoredClaim(node, claim, home, tuple(each for each, _ in results), stored)
 
 
@@ -100,24 +100,24 @@ def load_labels(
 
 def load_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:
     """Read one piece of evidence; None where its source is not known."""
-    source = load_source(store, load_value(store, node, DCTERMS.source, home))
+    source = load_source(store, text_value(store, node, DCTERMS.source, home))
     if source is None:
         return None
     passage = next(
         (each for each in _nodes(store, node, PROV.wasDerivedFrom, home) if each != source.iri),
         None,
     )
-    activity = local_name(load_value(store, node, PROV.wasGeneratedBy, home)).removeprefix(
+    activity = local_name(text_value(store, node, PROV.wasGeneratedBy, home)).removeprefix(
         "activity-"
     )
-    kind = local_name(load_value(store, node, SHIYI.evidenceKind, home)).lower()
-    suggested = load_value(store, node, SHIYI.suggestedSource, home)
+    kind = local_name(text_value(store, node, SHIYI.evidenceKind, home)).lower()
+    suggested = text_value(store, node, SHIYI.suggestedSource, home)
     return Evidence(
         source,
-        Confidence(float(load_value(store, node, SHIYI.extractionConfidence, home) or 0)),
-        load_value(store, node, SHIYI.sourceLocator, home),
+        Confidence(float(text_value(store, node, SHIYI.extractionConfidence, home) or 0)),
+        text_value(store, node, SHIYI.sourceLocator, home),
         EvidenceKind(kind) if kind in set(EvidenceKind) else EvidenceKind.RECALLED,
-        load_value(store, node, SHIYI.quote, home),
+        text_value(store, node, SHIYI.quote, home),
         passage,
         tuple(_qualifiers(store, node, home)),
         activity or "curation",
@@ -131,7 +131,7 @@ def load_source(store: QuadStore, iri: str) -> Source | None:
     if node is None or not any(store.match(node, RDF.type, SHIYI.Source, None)):
         return None
     titles = load_labels(store, node)
-    tier = local_name(load_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")
+    tier = local_name(text_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")
     name = local_name(iri).removeprefix("source-")
     any_title = next(iter(titles.values()), name)
     return Source(
@@ -139,17 +139,17 @@ def load_source(store: QuadStore, iri: str) -> Source | None:
         titles.get("zh", any_title),
         titles.get("en", any_title),
         Tier(tier) if tier in set(Tier) else Tier.WEBPAGE,
-        load_value(store, node, DCTERMS.date, None),
-        load_value(store, node, DCTERMS.identifier, None),
-        load_value(store, node, DCTERMS.license, None),
-        load_value(store, node, SHIYI.lineage, None),
-        load_value(store, node, RDFS.comment, None),
+        text_value(store, node, DCTERMS.date, None),
+        text_value(store, node, DCTERMS.identifier, None),
+        text_value(store, node, DCTERMS.license, None),
+        text_value(store, node, SHIYI.lineage, None),
+        text_value(store, node, RDFS.comment, None),
     )
 
 
 def passage_text(store: QuadStore, passage: str) -> str:
     """Return the words of a passage, or nothing where it is not known."""
-    return load_value(store, NamedNode(passage), RDF.value, None) if passage else ""
+    return text_value(store, NamedNode(passage), RDF.value, None) if passage else ""
 
 
 def load_classes(store: QuadStore, iri: str) -> frozenset[str]:
@@ -191,11 +191,6 @@ def _find_labelled(store: QuadStore, words: str) -> list[str]:
         if results:
             return list(results)
     return []
-
-
-def load_value(store: QuadStore, node: NamedNode, predicate: NamedNode, home: Home | None) -> str:
-    """Return one value as text, or nothing."""
-    return next((text(quad.object) for quad in store.match(node, predicate, None, home)), "")
 
 
 def _nodes(

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import copytree
 
 from shiyi.curation.changes import Change, Changes, Edit
-from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, load_claim, load_labels, load_value
+from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, load_claim, load_labels
 from shiyi.curation.sync.tables import Tables, TableText
 from shiyi.curation.vocabulary.concepts import load_concept
 from shiyi.curation.vocabulary.mappings import Mapping as Mapped
@@ -33,7 +33,7 @@ from shiyi.settings import ConfidenceSettings
 from shiyi.sparql.base.journal import Record, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.base.writer import JOURNAL_FILE
-from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.port import QuadStore, text_value
 
 TABLED = (DefaultGraph(), RETIRED, MAPPINGS)  # the graphs that tables make
 ONTO = "sync from tables"  # the kind of a change that brought tables in
@@ -448,8 +448,8 @@ def _retire(tables: Tables, store: QuadStore, iri: str, old: Concept | None) -> 
     elif any(line.split("\t")[0] == iri.removeprefix(ID) for line in stones.before.split("\n")):
         return 0
     labels = load_labels(store, node, SKOS.prefLabel, RETIRED)
-    heir = load_value(store, node, DCTERMS.isReplacedBy, RETIRED).removeprefix(ID)
-    reason = " ".join(load_value(store, node, RDFS.comment, RETIRED).split())
+    heir = text_value(store, node, DCTERMS.isReplacedBy, RETIRED).removeprefix(ID)
+    reason = " ".join(text_value(store, node, RDFS.comment, RETIRED).split())
     stones.append(
         {
             "id": iri.removeprefix(ID),

@@ -5,7 +5,6 @@ from dataclasses import fields, replace
 from typing import Final
 
 from shiyi.curation.changes import Edit
-from shiyi.curation.editing.claims import load_value
 from shiyi.curation.editing.form import fault
 from shiyi.errors import Fault, FormError
 from shiyi.ingest.tables.concepts import (
@@ -20,7 +19,7 @@ from shiyi.ingest.tables.concepts import (
 from shiyi.model.iris import ID, VOCAB, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.port import QuadStore, text_value
 
 DEFAULT = DefaultGraph()
 LONGEST: Final = 1000  # characters of a field
@@ -73,7 +72,7 @@ def load_concept(store: QuadStore, iri: str) -> Concept | None:
         first(SKOS.prefLabel, "en"),
         texts(SKOS.altLabel, "zh"),
         texts(SKOS.altLabel, "en"),
-        load_value(store, node, SHIYI.pinyin, DEFAULT),
+        text_value(store, node, SHIYI.pinyin, DEFAULT),
         texts(SHIYI.latinName, None),
         texts(SKOS.notation, None),
         tuple(sorted(each.removeprefix(ID) for each in broader)),

@@ -14,14 +14,20 @@ from types import MappingProxyType
 from typing import Any, Final, Self
 
 from shiyi.errors import IndexMismatchError, KnowledgeBaseError, OutsideError, QueryError
-from shiyi.model.rdf import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad
 from shiyi.ontology.terms import DCTERMS
 from shiyi.settings import Settings
 from shiyi.sparql.base.journal import last_number, read_journal
 from shiyi.sparql.base.writer import JOURNAL_FILE, Writer, acquire_lock, apply, last_applied
 from shiyi.sparql.remote.store import NOTE, RemoteStore
 from shiyi.sparql.store.files import failures, replace_file, sync_folder, sync_tree
-from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore, n_quads, parse_n_quads
+from shiyi.sparql.store.oxigraph import (
+    REPAIR,
+    OxigraphStore,
+    has_blank_node,
+    n_quads,
+    parse_n_quads,
+)
 from shiyi.sparql.store.port import WritableStore
 from shiyi.sparql.store.snapshots import Snapshot
 
@@ -131,7 +137,7 @@ def compute_release(quads: Iterable[Quad]) -> str:
     lines = set(n_quads(quads).splitlines(keepends=True))
     digest = hashlib.sha256()
     for line in sorted(lines):
-        if b"_:" not in line or not any(map(_has_blank, parse_n_quads(line))):
+        if b"_:" not in line or not any(map(has_blank_node, parse_n_quads(line))):
             digest.update(line)
     return f"sha256:{digest.hexdigest()}"
 
@@ -184,18 +190,6 @@ def _remove_all_but(kb: Path, names: set[str]) -> None:
     for folder in (kb / "generations").iterdir():
         if folder.name not in names:
             shutil.rmtree(folder)
-
-
-def _has_blank(quad: Quad) -> bool:
-    return any(_blank_terms(quad.subject, quad.object, quad.graph_name))
-
-
-def _blank_terms(*terms: object) -> Iterator[object]:
-    for term in terms:
-        if isinstance(term, Triple):
-            yield from _blank_terms(term.subject, term.object)
-        elif isinstance(term, BlankNode):
-            yield term
 
 
 _NOTHING: Final = NamedNode("urn:shiyi:nothing")

@@ -292,11 +292,13 @@ def _update(added: Sequence[Quad], removed: Sequence[Quad], graphs: Graphs) -> s
 
 
 def _operations(verb: str, quads: Sequence[Quad]) -> Iterator[str]:
-    plain = [quad for quad in quads if not _has_blank(quad)]
+    plain = [quad for quad in quads if not has_blank_node(quad)]
     if plain:
         yield f"{verb} DATA {{ {' '.join(_pattern(quad, []) for quad in plain)} }}"
     for quad in quads:
-        if _has_blank(quad):  # a label in an update would mean a new node, so it goes in by BIND
+        if has_blank_node(
+            quad
+        ):  # a label in an update would mean a new node, so it goes in by BIND
             labels: list[str] = []
             pattern = _pattern(quad, labels)
             binds = " ".join(
@@ -324,7 +326,8 @@ def _write_term(term: Term, labels: list[str]) -> str:
     return canonical(term)
 
 
-def _has_blank(quad: Quad) -> bool:
+def has_blank_node(quad: Quad) -> bool:
+    """Return whether a quad has a blank node, be it within a triple term."""
     return any(_blank_within(term) for term in (quad.subject, quad.object, quad.graph_name))
 
 

@@ -90,6 +90,8 @@ def match_own(
     return filter(is_own, store.match(subject, predicate, object_, graph))
 
 
-def text_value(store: QuadStore, node: NamedNode, predicate: NamedNode, graph: NamedNode) -> str:
-    """Return the text of one value of ``predicate`` in one graph, or an empty string."""
+def text_value(
+    store: QuadStore, node: NamedNode, predicate: NamedNode, graph: NamedNode | DefaultGraph | None
+) -> str:
+    """Return the text of one value of ``predicate`` in one graph or any, or an empty string."""
     return next((text(q.object) for q in store.match(node, predicate, None, graph)), "")
