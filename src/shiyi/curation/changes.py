@@ -324,8 +324,9 @@ class Changes:
             removed = dict.fromkeys(quad for each in created for quad in each.removed)
             added = dict.fromkeys(quad for each in created for quad in each.added)
             notes = (quad for each in created for quad in change_quads(each))
-            key = f"curation {created[0].iri}" if len(created) == 1 else _joint_key(created)
-            key, request = self._request or (key, "")
+            names = [each.iri for each in created]
+            key = names[0] if len(names) == 1 else f"{content_hash(*names)} {len(names)}"
+            key, request = self._request or (f"curation {key}", "")
             self._request = None  # the first record of a request names it
             self.writer.write(
                 (*added, *notes),
@@ -485,7 +486,3 @@ def is_stored(store: QuadStore, quad: Quad) -> bool:
     if isinstance(subject, Triple) or isinstance(place, BlankNode):
         raise UsageError(f"{quad} is no quad of this base: a subject or graph it cannot have")
     return next(iter(store.match(subject, quad.predicate, quad.object, place)), None) is not None
-
-
-def _joint_key(created: Sequence[Change]) -> str:
-    return f"curation {content_hash(*(each.iri for each in created))} {len(created)}"

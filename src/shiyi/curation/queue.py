@@ -215,7 +215,10 @@ class Queue:
             )
             self._table.executemany(
                 "UPDATE claim SET weight = ?2 WHERE iri = ?1",
-                [(iri, _weight(harm, rank, cited)) for iri, harm, rank, cited in now],
+                [
+                    (iri, (HARM if harm else 1.0) * (1.0 + log1p(rank) + log1p(cited)))
+                    for iri, harm, rank, cited in now
+                ],
             )
 
     def page(self, agent: str, chosen: Filter, offset: int = 0, count: int = 25) -> Page:
@@ -361,10 +364,6 @@ class Queue:
     def _one(self, query: str, *values: object) -> int:
         with self._lock:
             return int(self._table.execute(query, values).fetchone()[0])
-
-
-def _weight(harm: int, rank: float, cited: float) -> float:
-    return (HARM if harm else 1.0) * (1.0 + log1p(rank) + log1p(cited))
 
 
 @dataclass(slots=True)

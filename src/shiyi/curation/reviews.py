@@ -398,7 +398,7 @@ class Decisions:
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
         notes: tuple[Note, ...] = (
             (SHIYI.agreement, decimal(agreed)),
-            (SHIYI.homeStatus, _status(now.home)),
+            (SHIYI.homeStatus, getattr(SHIYI, now.home.value)),
             *((SETTLES, NamedNode(each.iri)) for each in against),
         )
         return Edit(
@@ -498,8 +498,3 @@ def _attached_evidence(change: Change, rest: Iterable[Change]) -> tuple[State, Q
 
 def _home(review: Change) -> Status:
     return Status(local_name(review.note(SHIYI.homeStatus)))
-
-
-def _status(status: Status) -> NamedNode:
-    result: NamedNode = getattr(SHIYI, status.value)
-    return result

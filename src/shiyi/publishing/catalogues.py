@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -52,19 +52,17 @@ class TableListing:
 
 def describe_tables(about: ReleaseCitation, files: ReleaseFiles) -> None:
     """Write the three descriptions of the tables that ``files`` lists."""
-    tables = list(_tables(files))
+    tables = [
+        TableListing(name, each, _header(files, name))
+        for name, each in sorted(files.listed.items())
+        if name.removesuffix(".gz").endswith((".csv", ".tsv"))
+    ]
     package = _package(about, tables)
     files.write_json("datapackage.json", "Data Package of the tables", package)
     web = _csvw(about, [each for each in tables if not each.file.packed])
     files.write_json("csvw-metadata.json", "CSV on the Web: the tables that are not packed", web)
     croissant = _croissant(about, files, tables)
     files.write_json("croissant.json", "Croissant: files and records", croissant)
-
-
-def _tables(files: ReleaseFiles) -> Iterator[TableListing]:
-    for name, each in sorted(files.listed.items()):
-        if name.removesuffix(".gz").endswith((".csv", ".tsv")):
-            yield TableListing(name, each, _header(files, name))
 
 
 def _header(files: ReleaseFiles, name: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shiyi.errors import UsageError
-from shiyi.model.rdf import Literal, NamedNode, Term, local_name, text
+from shiyi.model.rdf import Literal, NamedNode, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
 from shiyi.publishing.editions import Comparison
 from shiyi.publishing.files import ReleaseFiles
@@ -257,13 +257,11 @@ def source_table(store: QuadStore) -> Table:
             for quad in store.match(node, RDFS.label)
             if isinstance(term := quad.object, Literal)
         }
-        cells = [_first(store, node, predicate) for _, predicate in _COLUMNS]
+        cells = [
+            min((text(quad.object) for quad in store.match(node, predicate)), default="")
+            for _, predicate in _COLUMNS
+        ]
         cells[0] = local_name(cells[0]).removeprefix("tier-")
         rows.append([iri, titles.get("zh", ""), titles.get("en", ""), *cells])
     header = ("iri", "title_zh", "title_en", *(name for name, _ in _COLUMNS))
     return Table("sources.csv", header, tuple(rows))
-
-
-def _first(store: QuadStore, node: NamedNode, predicate: NamedNode) -> str:
-    values: list[Term] = [quad.object for quad in store.match(node, predicate)]
-    return min((text(each) for each in values), default="")

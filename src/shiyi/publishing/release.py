@@ -194,7 +194,9 @@ def _fill(
         changes = _compare_previous(edition, previous, files, order, step)
         step("validating with SHACL")
         conforms = _validate_files(lines, files, order)
-        counts, subsets = _counts(lines)
+        subsets = Counter(split_line(line)[3].decode()[1:-1] for line in lines)
+        del subsets[""]
+        counts = Counts.of(parse_n_quads_lines(default_graph_lines(lines)))
     stored = _statistics(store, files, counts)
     evaluation_files(order.evaluations, order.release, files)
     about = metadata.ReleaseCitation(
@@ -205,7 +207,7 @@ def _fill(
         canonical,
         len(edition.claims),
         counts.classes[SHIYI.Evidence.value],
-        _iri_of(previous, order),
+        f"{order.base}id/release-{previous.name}" if previous else "",
     )
     _write_description(files, order, about, counts, subsets, changes, previous)
     record = {
@@ -328,12 +330,6 @@ def _validate_files(lines: Iterable[bytes], files: ReleaseFiles, order: ReleaseR
     return not any(each.severity == "Violation" for each in results)
 
 
-def _counts(lines: Iterable[bytes]) -> tuple[Counts, Mapping[str, int]]:
-    subsets = Counter(split_line(line)[3].decode()[1:-1] for line in lines)
-    del subsets[""]
-    return Counts.of(parse_n_quads_lines(default_graph_lines(lines))), subsets
-
-
 def _statistics(store: QuadStore, files: ReleaseFiles, counts: Counts) -> dict[str, int]:
     stored = {
         "triples": counts.triples,
@@ -390,7 +386,3 @@ def _write_description(
     crate = metadata.ro_crate(about, listed, names)
     files.write_json("ro-crate-metadata.json", "RO-Crate metadata", crate)
     files.write("README.md", "what this is", metadata.readme(about, listed, names))
-
-
-def _iri_of(previous: Path | None, order: ReleaseRequest) -> str:
-    return f"{order.base}id/release-{previous.name}" if previous else ""

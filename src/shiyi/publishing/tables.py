@@ -5,11 +5,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 from shiyi.artefacts import artefact
 from shiyi.model.iris import ID, UMLS, is_text
-from shiyi.model.rdf import DefaultGraph, Literal, Term, local_name, text
+from shiyi.model.rdf import DefaultGraph, Literal, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.port import QuadStore
@@ -81,13 +82,16 @@ def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping
     """
     hidden = find_restricted(store, licence)
     grounds = _grounds(store, hidden.evidence)
-    for row in sorted(store.select(Query.named("claims").text), key=_in_order):
-        given = {key: text(term) for key, term in row.items()}
+    rows = [
+        {key: text(term) for key, term in row.items()}
+        for row in store.select(Query.named("claims").text)
+    ]
+    for given in sorted(rows, key=itemgetter("p", "s", "o", "claim")):
         if given["claim"] not in hidden.claims:
             own = grounds.get(given["claim"], {})
             columns = (*GROUNDS, *BIOLINK, *QUALIFYING)
             given |= {name: "|".join(sorted(own.get(name, ()))) for name in columns}
-            given["polarity"] = local_name(text(row["polarity"]))
+            given["polarity"] = local_name(given["polarity"])
             yield given
 
 
@@ -131,10 +135,6 @@ def _shown(name: str, value: str) -> str:
         if name in BIOLINK and local_name(value).startswith(start):
             return local_name(value).removeprefix(start).replace("-", "_")
     return value
-
-
-def _in_order(row: Mapping[str, Term]) -> tuple[str, ...]:
-    return tuple(text(row[key]) for key in ("p", "s", "o", "claim"))
 
 
 def concept_rows(store: QuadStore) -> dict[str, dict[str, str]]:

@@ -282,10 +282,6 @@ def _part(iri: str, kind: str, name: str) -> NamedNode:
     return NamedNode(f"{start}{kind}-{content_hash(name)[:12]}")
 
 
-def _number(value: int) -> Literal:
-    return Literal(str(value), datatype=XSD_INTEGER)
-
-
 def _space(iri: str) -> str:
     """Return the name space of an IRI: up to its last ``#``, ``/`` or ``_``.
 
@@ -325,7 +321,9 @@ def schema_triples(quads: Sequence[Quad]) -> Iterator[Triple]:
             last = _part(DATASET.value, kind, f"{subject} {predicate} {name}")
             yield Triple(inner, NamedNode(f"{VOID}{kind}Partition"), last)
             yield Triple(last, NamedNode(f"{VOID}{kind}"), NamedNode(name))
-            yield Triple(last, NamedNode(f"{VOID}triples"), _number(count))
+            yield Triple(
+                last, NamedNode(f"{VOID}triples"), Literal(str(count), datatype=XSD_INTEGER)
+            )
 
 
 def _uses(quads: Sequence[Quad]) -> Counter[tuple[str, str, str, str]]:

@@ -138,7 +138,7 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
             "href": href,
             "asset": address,
             "desks": DESKS,
-            "class_name": _class_name(cache),
+            "class_name": partial(heading, cache.reader()),
             "fault_text": fault_text,
             "default_query": DEFAULT_QUERY,
             "constitutions": lambda: _constitutions(cache),
@@ -146,11 +146,6 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
             "example_texts": lambda found: {each.name: each.text for each in found},
             "prefixes": PREFIXES,
         }
-
-
-def _class_name(cache: PageCache) -> Callable[[str], str]:
-    reader = cache.reader()
-    return lambda name: heading(reader, name)
 
 
 def _constitutions(cache: PageCache) -> list[Thing]:

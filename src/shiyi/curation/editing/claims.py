@@ -18,7 +18,7 @@ from shiyi.model.claim import (
     Tier,
 )
 from shiyi.model.iris import ID, VOCAB, is_text, resource
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, local_name, text
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
@@ -207,11 +207,9 @@ def _qualifiers(store: QuadStore, node: NamedNode, home: Home) -> Iterator[tuple
         if name == ABOUT and found:
             yield name, ids_of(found)
         else:
-            yield from ((name, text(each)) for each in found if _speaks(each, language))
-
-
-def _speaks(term: Term, language: str | None) -> bool:
-    return language is None or (isinstance(term, Literal) and term.language == language)
+            for each in found:
+                if language is None or (isinstance(each, Literal) and each.language == language):
+                    yield name, text(each)
 
 
 def quads_of(store: QuadStore, stored: StoredClaim) -> list[Quad]:

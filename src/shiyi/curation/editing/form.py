@@ -151,9 +151,10 @@ def _evidence_sent(place: int, form: Mapping[str, str]) -> EvidenceDraft:
 
 
 def _draft_evidence(place: int, evidence: Evidence) -> EvidenceDraft:
+    work = evidence.suggested if evidence.kind in UNOPENED else evidence.source
     return EvidenceDraft(
         place=place,
-        source=_work_of(evidence),
+        source=work.id if work else "",
         locator=evidence.locator,
         kind=evidence.kind.value,
         confidence=f"{evidence.confidence.value:g}",
@@ -280,12 +281,6 @@ def _evidence(
         passage=NamedNode(draft.passage) if draft.passage else None,
         activity=draft.activity if _is_activity(draft.activity) else "curation",
     )
-
-
-def _work_of(evidence: Evidence) -> str:
-    """Name the work that was opened, or the one in which to look; "" for none."""
-    work = evidence.suggested if evidence.kind in UNOPENED else evidence.source
-    return work.id if work else ""
 
 
 def _field_violations(draft: EvidenceDraft) -> Iterator[Fault]:

@@ -208,6 +208,8 @@ _GRACE = 1.0  # seconds after the deadline until a worker whose parent died ends
 
 def main(memory_mib: str, rows: str, size: str) -> None:
     """Read the shapes, give up sockets and memory, then answer until standard input ends."""
+    from rdflib import Graph
+
     shapes = shapes_graph()
     names = {name: shapes_graph(name) for name in shape_names()}
     validate(to_graph(parse_n_quads(_FIRST)), names["review"])  # so that the first asker waits less
@@ -222,7 +224,7 @@ def main(memory_mib: str, rows: str, size: str) -> None:
             chosen = names[request["shape"]]
         else:
             if relations not in remaining:
-                remaining[relations] = prune_shapes(_copy(shapes), relations)
+                remaining[relations] = prune_shapes(Graph() + shapes, relations)
             chosen = remaining[relations]
         send(_check_request(body, chosen), b"")
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -239,9 +241,3 @@ def _check_request(body: bytes, shapes: "Graph") -> dict[str, Any]:
     except (ShiyiError, ValueError) as fault:
         return {"outcome": "refused", "message": str(fault)[:400]}
     return {"outcome": "whole", "results": [asdict(each) for each in results]}
-
-
-def _copy(graph: "Graph") -> "Graph":
-    from rdflib import Graph
-
-    return Graph() + graph

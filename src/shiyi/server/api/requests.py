@@ -25,7 +25,6 @@ from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.sections import cabinet
 from shiyi.answering.sections.pivots import Pivots
 from shiyi.errors import FormatError, ShiyiError, TooLargeError, UsageError
-from shiyi.model import answer as answers
 from shiyi.model import profile as profiles
 from shiyi.server.http.messages import text_field
 from shiyi.server.http.page_cache import PageCache
@@ -329,7 +328,8 @@ def answer_turn(
     """
     made = partial(_made_turn, site, asked, listener, dropped)
     turn = cache.entry(shared, made, lambda _: _TURN, "answers") if shared else made()
-    _count_citations(site, turn.answer)
+    if site.curation and site.curation.citations:  # the review queue begins with what is much used
+        site.curation.citations.count(each.claim for each in turn.answer.citations)
     return turn
 
 
@@ -344,12 +344,6 @@ def _made_turn(
         return Turn(turn.answer, turn.context.without(dropped)) if dropped else turn
     answer = site.ask(question)
     return Turn(answer, conversation.Context((asked.question,), answer.follow_up, profile))
-
-
-def _count_citations(site: Site, answer: answers.Answer) -> None:
-    """Count the claims that an answer cites: the review queue begins with what is much used."""
-    if site.curation and site.curation.citations:
-        site.curation.citations.count(each.claim for each in answer.citations)
 
 
 def _earlier(site: Site, asked: AskRequest) -> conversation.Context | None:

@@ -229,7 +229,11 @@ def _schemas(site: Site) -> dict[str, Any]:
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     places = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
-    ok = {200: _response("OK", operation.reply)} if operation.reply else {}
+    ok = (
+        {200: {"description": "OK", "content": _content(operation.reply)}}
+        if operation.reply
+        else {}
+    )
     responses = ok | {code: _fault(code) for code in sorted(set(operation.codes))}
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -297,10 +301,6 @@ def _content(content: Content) -> dict[str, Any]:
 
 def _bodies(content: Content) -> tuple[Body, ...]:
     return content if isinstance(content, tuple) else (content,)
-
-
-def _response(description: str, content: Content) -> dict[str, Any]:
-    return {"description": description, "content": _content(content)}
 
 
 def _fault(code: int) -> dict[str, Any]:

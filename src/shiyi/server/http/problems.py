@@ -103,7 +103,9 @@ def render_problem(
     fault: Mapping[str, Any], headers: Mapping[str, str] | None = None, *, is_standard: bool = False
 ) -> Response:
     """Answer with a page where a reader asked, with problem+json otherwise."""
-    if _for_reader():
+    # programs seldom accept HTML, and the API has none
+    accepts_page = "text/html" in request.accept_mimetypes.values()
+    if accepts_page and not request.path.startswith("/api/"):
         wait = str((headers or {}).get("Retry-After", ""))
         body = _page(
             fault, "" if is_standard else fault["detail"], int(wait) if wait.isdecimal() else 0
@@ -133,8 +135,3 @@ def _page(fault: Mapping[str, Any], detail: str, wait: int) -> str:
             return page
         pages[key] = page
     return pages[key]
-
-
-def _for_reader() -> bool:
-    """Return whether a browser asks: programs seldom accept HTML, and the API has none."""
-    return not request.path.startswith("/api/") and "text/html" in request.accept_mimetypes.values()

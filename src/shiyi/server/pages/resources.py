@@ -244,7 +244,9 @@ def _profile(extension: str) -> str:
 def _see_other(site: Site, name: str) -> BaseResponse:
     kind = prefer([HTML, *RDF_TYPES])
     if release := find_release(site, name):
-        return _vary(redirect(f"/releases/{release.version}/", code=303))
+        response = redirect(f"/releases/{release.version}/", code=303)
+        response.vary.add("Accept")
+        return response
     node = find_resource(site, name)
     target = href(node.value)
     if kind != HTML:
@@ -281,17 +283,16 @@ def _data(site: Site, cache: PageCache, name: str) -> BaseResponse:
         return describe_release(release, extension)
     node = find_resource(site, stem)
     profile = _profile(extension)
-    made = partial(_make_document, site, node, extension, profile)
+
+    def made() -> str:
+        return _write_quads(description(site.store, node), extension, profile)
+
     # cached by its address, which says the profile or leaves it at the usual one
     usual = named and profile == (request.args.get("profile") or "rdf11")
     response = _rdf((cache.page(made) if usual else made()).encode(), extension, node, profile)
     if is_cut(site.store, node):
         _mark_cut(response, node)
     return response
-
-
-def _make_document(site: Site, node: NamedNode, extension: str, profile: str) -> str:
-    return _write_quads(description(site.store, node), extension, profile)
 
 
 def _write_quads(quads: Iterable[Quad], extension: str, profile: str) -> str:
@@ -318,11 +319,6 @@ def _rdf(body: bytes, extension: str, node: NamedNode, profile: str) -> BaseResp
     response.headers.add("Link", f'<{PROFILE_IRIS[profile]}>; rel="profile"')
     response.vary.update(("Accept", "Accept-Profile"))
     response.add_etag()
-    return response
-
-
-def _vary(response: BaseResponse) -> BaseResponse:
-    response.headers["Vary"] = "Accept"
     return response
 
 
@@ -480,7 +476,8 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
         triple = Triple(quad.subject, quad.predicate, quad.object)
         for found in store.match(None, RDF.reifies, triple, graph_of(quad)):
             quads[quad] = None
-            quads.update(dict.fromkeys(_claim(store, found)))
+            own_quads = store.match(subject_of(found), None, None, graph_of(found))
+            quads.update(dict.fromkeys(own_quads))
     for quad in own:
         if quad.predicate in (SHIYI.evidence, DCTERMS.source):
             quads.update(dict.fromkeys(_node(store, quad.object, quad)))
@@ -523,10 +520,6 @@ def graph_of(quad: Quad) -> NamedNode | DefaultGraph:
     if isinstance(quad.graph_name, NamedNode | DefaultGraph):
         return quad.graph_name
     raise TypeError(f"a graph without a name: {quad}")
-
-
-def _claim(store: QuadStore, reifies: Quad) -> Iterator[Quad]:
-    yield from store.match(subject_of(reifies), None, None, graph_of(reifies))
 
 
 def _node(store: QuadStore, node: Term, seen: Quad) -> Iterator[Quad]:

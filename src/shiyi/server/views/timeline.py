@@ -235,7 +235,7 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
     book = book_of(local_name(source.iri).removeprefix("source-"), evidence.locator)
     node = NamedNode(source.iri or VOCAB + "Source")
     if book is None:
-        year = _year(source.year)
+        year = int(source.year[:4]) if source.year[:4].isdigit() else None
         return Work(source, reader.thing(node).other, start=year, end=year)
     titles = [book.title, book.title_en or book.title]
     if reader.language != "zh":
@@ -245,10 +245,6 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
         source = replace(source, iri=iri, title=titles[0], href=evidence.href)
     described = book.author, book.start, book.end, book.dynasty, book.school, book.genre
     return Work(source, titles[1], *described, book.basis, book.place, book.place_basis)
-
-
-def _year(written: str) -> int | None:
-    return int(written[:4]) if written[:4].isdigit() else None
 
 
 def _today(reader: Reader, asked: Witness, every: Iterable[Witness]) -> str:

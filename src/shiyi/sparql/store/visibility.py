@@ -87,8 +87,11 @@ def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedC
     hidden = _all_from(store, claims, (PROV.wasDerivedFrom,))  # derived claims, at any depth
     below = _all_from(store, shut, (PROV.wasDerivedFrom, SHIYI.partOfSection))
     triples = list(_asserted_triples(store, hidden))
+    ends = {each.object for each in triples if isinstance(each.object, NamedNode)}
     values = {
-        each for each in _text_ends(triples) if not _is_said_elsewhere(store, each, hidden, triples)
+        each
+        for each in ends
+        if is_text(text(each)) and not _is_said_elsewhere(store, each, hidden, triples)
     }
     return RestrictedContent(
         _texts(evidence),
@@ -99,12 +102,6 @@ def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedC
             for triple in triples
         ),
     )
-
-
-def _text_ends(triples: Iterable[Triple]) -> set[Term]:
-    """Return the texts that are the objects of some claims."""
-    objects = {each.object for each in triples}
-    return {each for each in objects if isinstance(each, NamedNode) and is_text(each.value)}
 
 
 def _is_said_elsewhere(
