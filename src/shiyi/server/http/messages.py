@@ -187,38 +187,27 @@ _SAME: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def prefer(offered: Sequence[str], accepted: MIMEAccept | None = None) -> str:
+def prefer(offered: Sequence[str]) -> str:
     """Return the best of ``offered``; the first where the client did not say. Else 406.
 
     A type the client names beats a wildcard of the same quality.
     """
-    if accepted is None:
-        return choose_media_type(request.headers.get("Accept", ""), tuple(offered))
-    return _choose(offered, accepted)
+    return choose_media_type(request.headers.get("Accept", ""), tuple(offered))
 
 
 @lru_cache(maxsize=1024)
 def choose_media_type(header: str, offered: tuple[str, ...]) -> str:
     """Return what :func:`prefer` does of ``offered`` for an Accept header; 406 where none."""
-    return _choose(offered, parse_accept_header(header, MIMEAccept))
-
-
-def _choose(offered: Sequence[str], accepted: MIMEAccept) -> str:
-    if not accepted:
+    given = parse_accept_header(header, MIMEAccept)
+    if not given:
         return offered[0]
     # the offered types have no parameter but a charset, which is always UTF-8
-    accepted = MIMEAccept([(value.partition(";")[0].strip(), q) for value, q in accepted])
+    accepted = MIMEAccept([(value.partition(";")[0].strip(), q) for value, q in given])
     synonyms = [alias for alias, kind in _SAME.items() if kind in offered]
-    candidates = [*offered, *synonyms]
-    best = max(candidates, key=lambda kind: (accepted[kind], _specific(kind, accepted)))
-    if accepted[best] <= 0:
+    best = accepted.best_match([*offered, *synonyms])
+    if best is None:
         raise NotAcceptable(f"offered are {', '.join(offered)}")
     return best if best in offered else _SAME[best]
-
-
-def _specific(kind: str, accepted: MIMEAccept) -> int:
-    named = set(accepted.values())
-    return 2 if kind in named else 1 if kind.split("/")[0] + "/*" in named else 0
 
 
 def rdf_response(triples: Iterable[Triple], extension: str, profile: str = "") -> Response:
