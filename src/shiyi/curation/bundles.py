@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -93,9 +93,7 @@ def read_bundle(content: bytes, trusted: Iterable[str]) -> list[Change]:
         raise UsageError(f"a change of the bundle cannot be read: {fault}") from fault
 
 
-def import_bundle(
-    changes: Changes, results: Sequence[Change], progress: Callable[[int], None] = lambda _: None
-) -> ImportResult:
+def import_bundle(changes: Changes, results: Sequence[Change]) -> ImportResult:
     """Import changes under their own names, times and reasons; known ones are skipped.
 
     A review is re-evaluated against this base's evidence and other reviews; any other change is
@@ -110,7 +108,6 @@ def import_bundle(
         result.made += len(waiting)
         waiting.clear()
         touched.clear()
-        progress(result.made + result.known + len(result.refused))
 
     with changes.writer.turn():
         for change in results:

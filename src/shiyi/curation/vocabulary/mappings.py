@@ -264,10 +264,10 @@ def _link(each: Mapping, case: bool) -> Iterable[Quad]:
         yield Quad(NamedNode(each.subject), SHIYI.theReferenceOf, NamedNode(each.object), CASES)
 
 
-def case_rows(store: QuadStore, limit: int = 2000) -> MappingSet:
+def case_rows(store: QuadStore) -> MappingSet:
     """Return the links from words of cases to terms that no row stands for yet, as a table."""
     rows: list[Row] = []
-    for quad in islice(store.match(None, SHIYI.theReferenceOf, None, None), limit):
+    for quad in islice(store.match(None, SHIYI.theReferenceOf, None, None), 2000):
         row = Row.of(
             {
                 "subject_id": f"shiyi:{text(quad.subject).removeprefix(ID)}",

@@ -210,11 +210,11 @@ def choose_media_type(header: str, offered: tuple[str, ...]) -> str:
     return best if best in offered else _SAME[best]
 
 
-def rdf_response(triples: Iterable[Triple], extension: str, profile: str = "") -> Response:
+def rdf_response(triples: Iterable[Triple], extension: str) -> Response:
     """Return a response of RDF in the format of an extension of :data:`RDF_TYPES`."""
     kind = next(kind for kind, known in RDF_TYPES.items() if known == extension)
     body = serialize(triples, "rdfxml" if extension == "rdf" else extension, dict(PREFIXES))
-    return Response(body, content_type=graph_type(kind, profile))
+    return Response(body, content_type=graph_type(kind, ""))
 
 
 def to_json(value: object) -> str:

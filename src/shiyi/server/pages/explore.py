@@ -195,7 +195,7 @@ def list_dishes(reader: Reader) -> tuple[DishView, ...]:
 
 
 def match_dishes(
-    reader: Reader, wish: DishQuery, courses: Iterable[DishView], most: int = SHOWN
+    reader: Reader, wish: DishQuery, courses: Iterable[DishView]
 ) -> tuple[list[DishCard], int]:
     """Return the matching dishes, those with most of the ingredients first, and their number."""
     use, avoid = set(wish.use), set(wish.avoid)
@@ -218,7 +218,7 @@ def match_dishes(
 
     cards = [
         _card(reader, each.dish, each.parts, wish, len(each.parts & use), each.dish in suited)
-        for each in sorted(fit, key=rank)[:most]
+        for each in sorted(fit, key=rank)[:SHOWN]
     ]
     return cards, len(fit)
 

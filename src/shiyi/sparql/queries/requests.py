@@ -105,7 +105,7 @@ def check_query(text: str, max_bytes: int, network_blocked: bool = True) -> None
         raise QueryError("this is an update; only SELECT, ASK, CONSTRUCT and DESCRIBE are taken")
 
 
-def check_update(text: str, max_bytes: int, network_blocked: bool = True) -> str:
+def check_update(text: str, max_bytes: int) -> str:
     """Refuse what no worker should try, as ``check_query`` does, and LOAD; return the bare text.
 
     In the bare text comments, texts and IRIs are blanks of the same length, so that places agree.
@@ -113,10 +113,10 @@ def check_update(text: str, max_bytes: int, network_blocked: bool = True) -> str
     >>> check_update("INSERT DATA { <a:a> <a:b> 'LOAD' }", 1000)
     "INSERT DATA { <   > <   > '    ' }"
     """
-    _check_text("update", text, max_bytes, network_blocked)
+    _check_text("update", text, max_bytes, network_blocked=True)
     bare = blank_text(text)
     # LOAD SILENT may fail and nothing happens, which is what it does where there are no sockets
-    if any(not (found["silent"] and network_blocked) for found in _LOAD.finditer(bare)):
+    if any(not found["silent"] for found in _LOAD.finditer(bare)):
         raise QueryRefusedError("LOAD is not offered: send the data itself, for example by POST")
     return bare
 
