@@ -90,9 +90,8 @@ def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping
         if given["claim"] not in hidden.claims:
             own = grounds.get(given["claim"], {})
             columns = (*GROUNDS, *BIOLINK, *QUALIFYING)
-            given |= {name: "|".join(sorted(own.get(name, ()))) for name in columns}
-            given["polarity"] = local_name(given["polarity"])
-            yield given
+            qualified = {name: "|".join(sorted(own.get(name, ()))) for name in columns}
+            yield given | qualified | {"polarity": local_name(given["polarity"])}
 
 
 BIOLINK, QUALIFYING = ("knowledge_level", "agent_type"), ("amount", "population", "duration")

@@ -296,9 +296,8 @@ def _operations(verb: str, quads: Sequence[Quad]) -> Iterator[str]:
     if plain:
         yield f"{verb} DATA {{ {' '.join(_pattern(quad, []) for quad in plain)} }}"
     for quad in quads:
-        if has_blank_node(
-            quad
-        ):  # a label in an update would mean a new node, so it goes in by BIND
+        if has_blank_node(quad):
+            # a label in an update would mean a new node, so it goes in by BIND
             labels: list[str] = []
             pattern = _pattern(quad, labels)
             binds = " ".join(

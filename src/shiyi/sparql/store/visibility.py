@@ -91,7 +91,7 @@ def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedC
     values = {
         each
         for each in ends
-        if is_text(text(each)) and not _is_said_elsewhere(store, each, hidden, triples)
+        if is_text(each.value) and not _is_said_elsewhere(store, each, hidden, triples)
     }
     return RestrictedContent(
         _texts(evidence),
