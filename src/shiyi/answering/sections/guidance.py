@@ -11,6 +11,7 @@ from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.question import CHILDREN, Question
 from shiyi.answering.wording.draft import AnswerContext, ComposedAnswer, Contribution, Piece
 from shiyi.answering.wording.verbalization import capital, finish
+from shiyi.linking.normalization import fold
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.model.iris import resource
 from shiyi.ontology.serialization import JUDGED, VERDICTS
@@ -36,11 +37,11 @@ _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is as
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
 _JUDGED_AS, _BROADER, _SOURCE, _KIN, _NARROWER = 2, 3, 15, 20, 40
 _MOST, _MOST_THINGS = 2, 3
-# of a statement; of 84 questions that one answers, topics alone find it in 51, with words in 65
+# of a statement; of 84 questions that one answers, topics alone find it in 51, with words in 61
 _POINTS: Final = (0.9, 0.5, 0.3, 0.0)  # by rank
 _OF_PAIR, _OF_KIN, _WORD, _SHARE = 0.5, -0.8, 0.25, 1.0
 _MOST_WORDS, _FEWEST_WORDS = 4, 2  # shared words that count; words that a share is of
-_LEAST: Final = 0.5  # points from which a statement answers by its words alone
+_LEAST: Final = 0.35  # points from which a statement answers by its words alone
 _CONCLUDED: Final = {
     "no": "do_not_combine", "ask": "ask_first", "limited": "may_be_considered",
     "unknown": "ask_first", "yes": "may_be_considered",
@@ -255,11 +256,14 @@ def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Gu
     things = len(named) if parsed.wants(*_OF_BOTH) else len(parsed.groups)
     missed = (words[origin] for origin in range(things) if origin not in guide.covers)
     allergic = parsed.person.allergies and parsed.wants("may")
-    if rank == _OTHER and (allergic or not all(any(w in text for w in ws) for ws in missed)):
+    folded, wordy = fold(text), rank == _OTHER or guide.topic == "substitute"
+    if wordy and (allergic or not all(any(fold(w) in folded for w in ws) for ws in missed)):
         return guide  # of one of the things alone
     shared = asked & telling_words(text)
     points = _POINTS[rank] + _OF_PAIR * (bool(guide.about) and rank <= _BY_KIND)
-    points += _OF_KIN * (guide.distance >= _SOURCE) + _WORD * min(len(shared), _MOST_WORDS)
+    points += _OF_KIN * (guide.distance >= _SOURCE and not guide.about) + _WORD * min(
+        len(shared), _MOST_WORDS
+    )
     points += _SHARE * len(shared) / max(_FEWEST_WORDS, len(asked))
     return replace(guide, rank=rank, points=points)
 
