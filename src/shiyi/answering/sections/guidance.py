@@ -104,8 +104,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and guide.fact.subject not in opposed
     ]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
-        beyond = parsed.frame.topics or parsed.wants("chitchat")
-        found = [g for g in found if g.rank == _ASKED and not beyond]
+        found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
     near = [g for g in found if g.rank != _OTHER or (g.points >= _LEAST and not asked)]

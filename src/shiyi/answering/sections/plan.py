@@ -91,8 +91,7 @@ def write(
         return part
     place = len(part.opening.lines)
     _write_forms(context, part, retrieved, runtime, method)
-    if covers_things(context, chosen) or (chosen and parsed.wants("dose")):
-        # which says more than that nothing is recorded
+    if covers_things(context, chosen) or (chosen and parsed.wants("dose")):  # more than "none"
         rest = part.opening.lines[place:]
         part.opening.lines[place:] = [each for each in rest if each.facts]
     if chosen and not parsed.is_only_beyond_food():
