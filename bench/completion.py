@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from shiyi.ontology.schema import Schema
-from shiyi.reasoning.adjacency import Edge, Projection
+from shiyi.reasoning.adjacency import Projection, edges_at
 from shiyi.reasoning.completion import concept_kinds, is_predictable, scorer, valid_tails
 from shiyi.reasoning.embeddings.baselines import train_links, train_translation
 from shiyi.reasoning.embeddings.ukge import list_rows
@@ -51,13 +51,7 @@ class Split:
 def split(graph: Projection, schema: Schema, seed: int) -> Split:
     """Hide a tenth of what may be predicted; what names a thing unseen is not asked."""
     chance = np.random.default_rng(seed)
-    edges = [
-        Edge(graph.nodes[s], graph.predicates[k], graph.nodes[t], claim, confidence)
-        for s, k, t, claim, confidence in zip(
-            graph.source.tolist(), graph.kind.tolist(), graph.target.tolist(), graph.claims,
-            graph.confidence.tolist(), strict=True,
-        )
-    ]  # fmt: skip
+    edges = list(edges_at(graph, np.arange(len(graph))))
     hide = [
         is_predictable(schema, each.predicate) and bool(chance.random() < HIDDEN) for each in edges
     ]

@@ -274,6 +274,7 @@ class CurationSettings:
     oidc_client: str = ""  # the client's name there
     oidc_name: str = ""  # text of the button; empty: the issuer
     oidc_role: str = ""  # role of a new account; empty: only known accounts
+    second_reviewer: Literal["safety", "all"] = "safety"  # which claims wait for one; TOSRR: all
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

@@ -110,6 +110,16 @@ def test_safety_claim_changes_only_when_second_reviewer_agrees(desk: Decisions) 
         assert stands(desk, claim)[0] is after
 
 
+def test_every_claim_waits_for_second_reviewer_where_that_is_set(desk: Decisions) -> None:
+    twice = Decisions(desk.changes, twice=True)
+    before = stands(twice, RELIEF)
+    twice.review(RELIEF.iri.value, "reject", "li")
+    assert stands(twice, RELIEF) == before
+    assert twice.assess(RELIEF.iri.value).outcome.waits
+    twice.review(RELIEF.iri.value, "reject", "wang")
+    assert stands(twice, RELIEF)[0] is Status.REJECTED
+
+
 def test_confirming_a_warning_needs_no_second_reviewer(desk: Decisions) -> None:
     desk.review(INTERACTION.iri.value, "accept", "li")
     assert stands(desk, INTERACTION) == (Status.ACCEPTED, 0.85)

@@ -359,6 +359,7 @@ def _open_for_writing(
             checker,
             settings.confidence,
             settings.kb,
+            settings.curation.second_reviewer == "all",
         )
         yield desk, person, written.append
         derived = _rederive(base)

@@ -96,11 +96,11 @@ def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
     )
 
 
-def review_outcome(created: ConfidenceInputs, home: Status, safety: bool) -> ReviewOutcome:
+def review_outcome(created: ConfidenceInputs, home: Status, twice: bool) -> ReviewOutcome:
     """Return the status and confidence that follow from the reviews of a claim.
 
     A mean agreement of 0.5 or more accepts, of -0.5 or less rejects; in between the claim stays
-    at ``home`` and only its confidence moves. A safety claim waits for a second reviewer on the
+    at ``home`` and only its confidence moves. With ``twice`` it waits for a second reviewer on the
     same side, unless the first confirms what stands: until then nothing about it changes.
     """
     own = created.prior
@@ -112,7 +112,7 @@ def review_outcome(created: ConfidenceInputs, home: Status, safety: bool) -> Rev
         status = Status.REJECTED
     confirms = status is home and agreed >= 0
     same = sum(1 for each in created.reviews.values() if each.agreement * agreed > 0)
-    if safety and agreed and not confirms and same < SECOND:
+    if twice and agreed and not confirms and same < SECOND:
         return ReviewOutcome(home, own, agreed, waits=True)
     return ReviewOutcome(status, created.confidence, agreed)
 
@@ -211,6 +211,7 @@ class ClaimAssessment:
     outcome: ReviewOutcome
     reviews: tuple[Change, ...]
     safety: bool
+    twice: bool  # whether it waits for a second reviewer
 
     @property
     def version(self) -> str:
@@ -221,8 +222,9 @@ class ClaimAssessment:
 class Decisions:
     """Makes and undoes reviews of claims."""
 
-    def __init__(self, changes: Changes) -> None:
-        self.changes, self.store = changes, changes.store
+    def __init__(self, changes: Changes, *, twice: bool = False) -> None:
+        """Review claims; with ``twice`` every one waits for a second reviewer, as harms do."""
+        self.changes, self.store, self.twice = changes, changes.store, twice
 
     def assess(self, iri: str, *, attaching: bool = False) -> ClaimAssessment:
         """Return a claim with its votes, its live reviews, and the outcome.
@@ -233,9 +235,9 @@ class Decisions:
         reviews = self.reviews(iri)
         home = _home(reviews[0]) if reviews else claim.status
         created = _confidence_inputs(self.store, iri, reviews, attaching=attaching)
-        safety = self.is_safety(claim)
+        twice = (safety := self.is_safety(claim)) or self.twice
         return ClaimAssessment(
-            claim, created, home, review_outcome(created, home, safety), reviews, safety
+            claim, created, home, review_outcome(created, home, twice), reviews, safety, twice
         )
 
     def reviews(self, iri: str) -> tuple[Change, ...]:
@@ -355,7 +357,7 @@ class Decisions:
         created = _confidence_inputs(
             self.store, now.claim.iri, rest, without={q.subject for q in attached}
         )
-        value = review_outcome(created, _home(change), now.safety)
+        value = review_outcome(created, _home(change), now.twice)
         claim = replace(now.claim, state=now.claim.state - attached)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
         return (*attached, *quads["removed"]), (*back, *quads["added"])
@@ -393,7 +395,7 @@ class Decisions:
         rest = [each for each in now.reviews if each not in against]
         attaching = agreed > 0
         reviewed = _confidence_inputs(self.store, iri, rest, attaching=attaching)
-        value = review_outcome(reviewed.reviewed(Review(agent, agreed)), now.home, now.safety)
+        value = review_outcome(reviewed.reviewed(Review(agent, agreed)), now.home, now.twice)
         claim = _remove_waiting(now.claim, value.status, attaching)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
         notes: tuple[Note, ...] = (

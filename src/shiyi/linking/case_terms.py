@@ -79,8 +79,8 @@ _GROUPS: Final = ((1, "infant"), (13, "child"), (18, "adolescent"), (65, "adult"
 def age_group(text: str, stated: str = "") -> str:
     """Return infant, child, adolescent, adult or elder; nothing where no age is reported.
 
-    >>> age_group("a 70-year-old woman"), age_group("fever")
-    ('elder', '')
+    >>> age_group("a 70-year-old woman"), age_group("boy with a cough"), age_group("fever")
+    ('elder', 'child', '')
     """
     if stated.isdecimal():
         return _group(int(stated))
@@ -90,7 +90,7 @@ def age_group(text: str, stated: str = "") -> str:
             return _group(int(number) if number.isdecimal() else _number(number))
         if _CUES["months"].search(lines[:20]):
             return "infant"
-    return ""
+    return next((name for name in ("child", "elder") if _CUES[name].search(text)), "")
 
 
 def patient_sex(text: str, stated: str = "") -> str:

@@ -1,5 +1,6 @@
 """Negation: what a text states to be absent."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -33,6 +34,20 @@ def find_negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]
             absent = listed.fullmatch(between) is not None
         found.append(absent)
     return found
+
+
+def is_contrary(quote: str, name: str) -> bool:
+    """Return whether a folded quote states the contrary of a relation to ``name``, wherever it is.
+
+    >>> is_contrary("不治咳嗽", "咳嗽"), is_contrary("治咳嗽,不入肾经", "咳嗽")
+    (True, False)
+    """
+    places = [each.start() for each in re.finditer(re.escape(name), quote)]
+    return bool(places) and all(
+        _CUES["contrary-before"].search(quote[:start])
+        or _CUES["contrary-after"].match(quote[start + len(name) :])
+        for start in places
+    )
 
 
 def _is_denied(before: str, kind: str) -> bool:

@@ -419,7 +419,7 @@ def update_edges(projection: Projection, gone: Collection[str], come: Sequence[E
     table, places = projection.claims.table, projection.claims.places
     left = _places(table, {*gone, *(edge.claim for edge in come)})
     keep = ~np.isin(places, left)
-    if {*come} == {*_edges(projection, np.flatnonzero(~keep))}:
+    if {*come} == {*edges_at(projection, np.flatnonzero(~keep))}:
         return projection
     nodes = _extend_names(projection.nodes, [end for e in come for end in (e.subject, e.object)])
     names = _extend_names(table, [edge.claim for edge in come])
@@ -443,7 +443,8 @@ def update_edges(projection: Projection, gone: Collection[str], come: Sequence[E
     )
 
 
-def _edges(of: Projection, rows: NDArray[np.intp]) -> Iterator[Edge]:
+def edges_at(of: Projection, rows: NDArray[np.intp]) -> Iterator[Edge]:
+    """Yield the edges of some rows."""
     for row in rows.tolist():
         yield Edge(
             of.nodes[of.source[row]],

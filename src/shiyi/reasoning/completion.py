@@ -11,7 +11,7 @@ from shiyi.model.iris import content_hash, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, canonical, decimal, local_name
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, RDF, SHIYI
-from shiyi.reasoning.adjacency import Edge, Projection
+from shiyi.reasoning.adjacency import Projection, edges_at
 from shiyi.reasoning.confidence.evidence import Structure, Values
 from shiyi.reasoning.confidence.fusion import LEAST, Fusion, logit, newton, number_claims
 from shiyi.reasoning.embeddings.model import Model
@@ -27,25 +27,12 @@ _FALSE = 10  # triples that nobody states, for each claim that a scorer is fitte
 _MAKER = resource("activity-completion")
 # never predicted although no rule inherits them: they warn, state the law, or say what a material
 # is and a dish is made of, which is what warnings follow from
-_WITHHELD = frozenset(
-    each.value
-    for each in (
-        SHIYI.hasToxicity,
-        SHIYI.hasRedFlag,
-        SHIYI.warrantsCheckFor,
-        SHIYI.confusedWith,
-        SHIYI.regulatoryStatus,
-        SHIYI.derivedCaution,
-        SHIYI.potentiallyInteractsWith,
-        SHIYI.hasFoodGroup,
-        SHIYI.excludesFoodGroup,
-        SHIYI.hasIngredient,
-        SHIYI.derivedFromOrganism,
-        SHIYI.usesPart,
-        SHIYI.impliesSyndrome,
-        SHIYI.judgedAs,
-    )
-)
+_WITHHELD = frozenset(each.value for each in (
+    SHIYI.hasToxicity, SHIYI.hasRedFlag, SHIYI.warrantsCheckFor, SHIYI.confusedWith,
+    SHIYI.regulatoryStatus, SHIYI.derivedCaution, SHIYI.potentiallyInteractsWith,
+    SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup, SHIYI.hasIngredient, SHIYI.derivedFromOrganism,
+    SHIYI.usesPart, SHIYI.impliesSyndrome, SHIYI.judgedAs,
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,18 +284,7 @@ def measure(
     """Hide a tenth of the claims, complete from the rest, and count; ``UsageError`` if too few."""
     if len(graph) < LEAST:
         raise UsageError(f"{len(graph)} claims are too few to hold some out; {LEAST} are wanted")
-    rows = zip(
-        graph.source.tolist(),
-        graph.kind.tolist(),
-        graph.target.tolist(),
-        graph.claims,
-        graph.confidence.tolist(),
-        strict=True,
-    )
-    edges = [
-        Edge(graph.nodes[h], graph.predicates[k], graph.nodes[t], claim, confidence)
-        for h, k, t, claim, confidence in rows
-    ]
+    edges = list(edges_at(graph, np.arange(len(graph))))
     hide = np.random.default_rng(seed).random(len(edges)) < 0.1
     visible = Projection.from_edges([e for e, x in zip(edges, hide, strict=True) if not x], "")
     hidden = {

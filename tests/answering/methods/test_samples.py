@@ -22,6 +22,7 @@ from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.copies import copy_base
+from tests.tables import from_table
 
 SCHOOL = "示例学派"
 QUESTIONS = Path(__file__).parents[2] / "data" / "case-questions.tsv"
@@ -142,6 +143,14 @@ def test_made_up_cases_are_called_so(sampled: Runtime) -> None:
     assert any("编写的示例" in each for each in answer.missing)
     cold = count_cases(sampled.store, resource("symptom-insomnia").value)
     assert cold.cases == cold.made_up > 0
+
+
+@from_table
+def test_what_a_product_holds_is_told_first(
+    sampled: Runtime, question: str, words: list[str]
+) -> None:
+    answer = ask(sampled, AskRequest(question, "fused"))
+    assert all(word in answer.sentences[0].text for word in words)
 
 
 def test_page_and_api_offer_schools_and_products(sample_kb: Path) -> None:

@@ -31,6 +31,8 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     truncated = []
     for seed in seeds:
         around = {f.claim: f for f in claims_at(facts, seed)}
+        below = (f for low in facts.narrower.get(seed, ()) for f in claims_at(facts, low))
+        around |= {f.claim: f for f in below if f.origin}  # of a loaded release that names it
         ranked = rank_all({c: _weight(query, runtime, f, seeds) for c, f in around.items()}, around)
         shown_facts = ranked[: runtime.settings.answer.triples_per_node]
         if len(shown_facts) < len(ranked):

@@ -75,15 +75,8 @@ def _terms(
             continue
         if likeness > found.get(iri, 0.0):
             found[iri] = likeness
-            matches.append(
-                {
-                    "word": word,
-                    "term": iri,
-                    "name": both_labels(runtime.facts, iri),
-                    "likeness": round(likeness, 3),
-                    "by": why,
-                }
-            )
+            match = {"word": word, "term": iri, "likeness": round(likeness, 3), "by": why}
+            matches.append(match | {"name": both_labels(runtime.facts, iri)})
     return found, matches
 
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from shiyi.answering.retrieval.bm25 import TextIndex
 from shiyi.linking.normalization import fold
@@ -198,12 +198,9 @@ def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
         for task, target in (("reasoning", chain.reasoning), ("triples", triples)):
             if target and (task, chain.question) not in seen:
                 seen.add((task, chain.question))
-                found = (
-                    ("system", systems[f"train_{task}"]),
-                    ("user", chain.question),
-                    ("assistant", target),
-                )
-                messages: list[dict[str, Any]] = [{"role": r, "content": c} for r, c in found]
+                texts = systems[f"train_{task}"], chain.question, target
+                said = zip(("system", "user", "assistant"), texts, strict=True)
+                messages = [{"role": role, "content": content} for role, content in said]
                 yield json.dumps({"messages": messages}, ensure_ascii=False)
 
 

@@ -76,9 +76,19 @@ def run_list(store: QuadStore, frame: Frame, facts: Facts) -> Listing | None:
         things.append(text(row["thing"]))
         if is_ranked(frame):
             counts.append(int(text(row["count"])))
+    if not (counts or frame.conditions[1:]):
+        things += sorted({*_release_products(frame.conditions, facts)}.difference(things))
     if counts and frame.has_cue("least"):  # all that have as few
         things, counts = things[: counts.count(counts[0])], counts[: counts.count(counts[0])]
     return Listing(query, tuple(things), tuple(counts))
+
+
+def _release_products(conditions: Iterable[Condition], facts: Facts) -> Iterator[str]:
+    """Yield what of a loaded release has an ingredient, which the query of the base leaves out."""
+    for low in (
+        n for c in conditions if c.property == "hasIngredient" for n in facts.below(c.value)
+    ):
+        yield from (f.subject for f in facts.into(low, SHIYI.hasIngredient) if f.origin)
 
 
 def compile_list(frame: Frame, facts: Facts) -> str:

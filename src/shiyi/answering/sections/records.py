@@ -76,10 +76,8 @@ def list_things(parsed: Question) -> tuple[str, ...]:
 def write_properties(context: AnswerContext) -> Contribution:
     """Write the relations that a question names, of each thing; without any, what it is."""
     part, verbalizer = Contribution(), context.verbalizer
-    known = context.facts.schema.properties
-    wanted = [n for n in context.parsed.frame.wanted.relations if n in known]
-    predicates = [NamedNode(VOCAB + name) for name in wanted]
     groups = context.parsed.groups[:_MOST_NAMED]
+    predicates = _list_wanted(context)
     things = [_of_relations(context, group, predicates) for group in groups]
     things = things or list(list_things(context.parsed))[:1]
     if not things:
@@ -112,6 +110,18 @@ def write_properties(context: AnswerContext) -> Contribution:
         part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
     part.paths += [f.path(f.subject) for line in part.opening.lines for f in line.facts[:1]]
     return part
+
+
+def _list_wanted(context: AnswerContext) -> list[NamedNode]:
+    """List the relations that a question names; of a product, a label says no constituents."""
+    known, wanted = context.facts.schema.properties, context.parsed.frame.wanted.relations
+    named = [NamedNode(VOCAB + name) for name in wanted if name in known]
+    label = any(_is_product(context, group[0]) for group in context.parsed.groups)
+    return [SHIYI.hasIngredient] if label and SHIYI.hasActiveConstituent in named else named
+
+
+def _is_product(context: AnswerContext, thing: str) -> bool:
+    return context.facts.is_a(thing, SHIYI.DSProduct)
 
 
 def _of_relations(
@@ -202,7 +212,7 @@ def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
     A question for a property that is not known by name is answered by the profile alone.
     """
     part, verbalizer = Contribution(), context.verbalizer
-    product = context.facts.is_a(things[0], SHIYI.DSProduct)  # its label is what is asked for
+    product = _is_product(context, things[0])  # its label is what is asked for
     asked = context.parsed.wants("compare") or context.parsed.frame.has_cue("asking")
     brief = asked and context.parsed.wants("property", "compare") and not product
     most = 1 if brief else _MOST_RECORDED
@@ -210,7 +220,9 @@ def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
         write_toxic(context, thing, part)
         describe(context, thing, part)
         several = len(things) > 1
-        for predicate in _RECORDED if not (part.opening.lines and most == 1) else ():
+        said = {fact.predicate for line in part.opening.lines for fact in line.facts}
+        rest = [p for p in (*_RECORDED, *(_TEXTS if product else ())) if p not in said]
+        for predicate in rest if not (part.opening.lines and most == 1) else ():
             section = part.section("h_facts")
             named = several or not (part.opening.lines or section.lines)
             section.lines += list(relation_lines(context, thing, predicate, named=named))[:1]
@@ -264,7 +276,8 @@ def describe(context: AnswerContext, thing: str, part: Contribution) -> None:
         if text:
             part.opening.add(finish(text, context.verbalizer.stop), *facts)
             return
-    for predicate in _TEXTS:
+    contained = (SHIYI.hasIngredient,) if _is_product(context, thing) else ()
+    for predicate in (*contained, *_TEXTS):
         for line in relation_lines(context, thing, predicate):
             part.opening.lines.append(line)
             return
@@ -283,7 +296,7 @@ def relation_lines(
             label = f"{verbalizer.name(thing)} · {name}" if named else name
             yield Line(((verbalizer.verbalize("p_text", label=label, text=text), (fact,)),), 1)
         return
-    whole = predicate == SHIYI.hasIngredient and facts.is_a(thing, SHIYI.DSProduct)
+    whole = predicate == SHIYI.hasIngredient and _is_product(context, thing)
     most = _MOST_CONTAINED if whole else _MOST_MET if predicate in INTERACTION else _MOST_LISTED
     every = facts.of(thing, predicate)
     if predicate in INTERACTION:

@@ -346,6 +346,9 @@ def is_negated(stem: str) -> bool:
     return bool(_CUES["odd"].search(stem.lower()[-60:]))
 
 
+_RECORDS: Final = {"Claim", "Evidence", "Source", "Review"}  # of which no question of food asks
+
+
 @cache
 def _names() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(
@@ -356,7 +359,7 @@ def _names() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _namings(known: Property) -> list[str]:
-    if not (known.is_object and known.domain) or _CUES["inverse"].search(known.label_zh):
+    if not (known.is_object and known.domain - _RECORDS) or _CUES["inverse"].search(known.label_zh):
         return []
     chinese = re.sub(r"\(.*?\)", "", known.label_zh).split("/")
     english = known.label_en.removeprefix("has ").removeprefix("is ")

@@ -80,11 +80,12 @@ class Desk:
     checker: EditChecker
     weights: ConfidenceSettings
     kb: Path
+    twice: bool = False  # whether every claim waits for a second reviewer
 
     @property
     def decisions(self) -> Decisions:
         """Return what reviews claims."""
-        return Decisions(self.writing())
+        return Decisions(self.writing(), twice=self.twice)
 
     def decide(self, user: Account, form: forms.Decision) -> Change:
         """Write a decision on one claim; StaleError where it changed since it was read."""
@@ -138,7 +139,7 @@ class Desk:
         after = now.outcome
         if kind in SIDES:
             voted = now.standing.reviewed(Review(user.name, SIDES[kind]))
-            after = review_outcome(voted, now.home, now.safety)
+            after = review_outcome(voted, now.home, now.twice)
         return Preview(
             claim,
             now.claim.status.value,

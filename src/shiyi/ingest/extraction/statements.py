@@ -7,6 +7,7 @@ from shiyi.ingest.documents.document import Passage
 from shiyi.ingest.extraction.extractor import ExtractedStatement, Relations
 from shiyi.ingest.extraction.replies import Statement
 from shiyi.linking.labels import LabelIndex
+from shiyi.linking.negation import is_contrary
 from shiyi.linking.normalization import fold
 from shiyi.model.claim import Polarity
 from shiyi.model.rdf import Literal, NamedNode, Object
@@ -19,6 +20,7 @@ WRONG_CLASS = "of a class the relation does not take"
 NOT_THERE = "the name is not in the passage"
 WITHDRAWN = "withdrawn"
 ITSELF = "a thing is not related to itself"
+OTHER_POLARITY = "the quote states the contrary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,19 @@ class StatementReader:
             takes = f"{statement.relation} takes {' or '.join(sorted(each.domain))} as subject"
             reason = f"{statement.subject!r} is a {self._kind[subject.value]}; {takes}"
             return Refusal(statement, WRONG_CLASS, reason)
-        value: Object | Refusal  # an object of another class is what the shapes are for
+        value: Object | Refusal  # shapes check the class of what is not denied
         if each.is_text:
             value = Literal(statement.object, language=language)
         else:
             value = self._link_name(statement.object, each.range, statement)
         if isinstance(value, Refusal):
             return value
+        if statement.negated and isinstance(value, NamedNode) and not self.is_a(value, each.range):
+            return Refusal(statement, WRONG_CLASS, f"{statement.object!r} is {WRONG_CLASS}")
+        quote, name = fold(statement.quote), fold(statement.object)
+        contrary = not each.is_safety and is_contrary(quote, name)  # no model takes a warning back
+        if contrary != statement.negated:
+            return Refusal(statement, OTHER_POLARITY, f"{OTHER_POLARITY}: {statement.quote[:80]!r}")
         if value == subject:
             return Refusal(statement, ITSELF, f"{ITSELF}: {statement.subject!r}")
         return ExtractedStatement(
@@ -120,5 +128,4 @@ _FIRST = ("MFHSubstance", "Herb", "Food", "TCMDisease", "Symptom", "Syndrome", "
 
 
 def _sort_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
-    first = tuple(each for each in _FIRST if each in kinds)
-    return (*first, *(each for each in kinds if each not in first))
+    return (*(e for e in _FIRST if e in kinds), *(e for e in kinds if e not in _FIRST))

@@ -352,6 +352,7 @@ def desk_routes(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bl
         curation.checker,
         site.settings.confidence,
         site.settings.kb,
+        site.settings.curation.second_reviewer == "all",
     )
     base = site.base if site.base and site.base.writes else None
     uploads = Uploads(base, site.settings) if base and not base.is_remote else None
