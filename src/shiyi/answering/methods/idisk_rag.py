@@ -71,16 +71,10 @@ def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Map
             and mention.score >= runtime.settings.linking.min_cosine
             and meant not in denied
         )
-        matches.append(
-            {
-                "mention": mention.text,
-                "iri": meant or None,
-                "name": both_labels(runtime.facts, meant) if meant else None,
-                "type": runtime.facts.classes.get(meant),
-                "score": mention.score,
-                "accepted": accepted,
-            }
-        )
+        match = {"mention": mention.text, "iri": meant or None, "score": mention.score}
+        match["name"] = both_labels(runtime.facts, meant) if meant else None
+        match |= {"type": runtime.facts.classes.get(meant), "accepted": accepted}
+        matches.append(match)
         if accepted:
             seeds.append(meant)
     seeds += [s for s in query.concepts if s in {*query.parsed.materials, *query.seeds}]
@@ -91,11 +85,8 @@ def _meant(query: Query, runtime: Runtime, mention: Mention) -> str:
     """Prefer the meaning of an asked type; take one of another type where there is none."""
     if not query.kinds:
         return mention.iri
-    typed = (
-        iri
-        for iri in (mention.iri, *mention.alternatives)
-        if runtime.facts.classes.get(iri) in query.kinds
-    )
+    senses = (mention.iri, *mention.alternatives)
+    typed = (iri for iri in senses if runtime.facts.classes.get(iri) in query.kinds)
     return next(typed, mention.iri)
 
 

@@ -189,15 +189,9 @@ def descend(
             key=lambda each: (each[1], each[0]),
         )
         frontier = ranked[:beam]
-        steps.append(
-            {
-                "step": "descent",
-                "level": level,
-                "beam": beam,
-                "looked at": len(ranked),
-                "kept": [[c, facts.label(c, "zh"), round(d, 3)] for c, d in frontier],
-            }
-        )
+        step = {"step": "descent", "level": level, "beam": beam, "looked at": len(ranked)}
+        reached = [[c, facts.label(c, "zh"), round(d, 3)] for c, d in frontier]
+        steps.append(step | {"kept": reached})
     return ClassDescent(tuple(frontier), tuple(steps))
 
 
@@ -244,22 +238,12 @@ def _like(
     likeness = score_by_words(book, fold(query.text))
     filed = [case for case in book.cases if classes & set(case.filed)]
     taken = {case.iri for case in filed}
-    alike = [
-        case
-        for case in book.cases
-        if case.iri not in taken and likeness.get(case.iri, 0.0) >= _ALIKE
-    ]
+    others = (case for case in book.cases if case.iri not in taken)
+    alike = [case for case in others if likeness.get(case.iri, 0.0) >= _ALIKE]
     facets = read_facets(query, facts)
-    step: dict[str, Any] = {
-        "step": "cases",
-        "in the base": len(book.cases),
-        "under the classes": len(filed),
-        "by their words": len(alike),
-        "facets": {
-            name: value if isinstance(value, str) else sorted(value)
-            for name, value in facets.items()
-        },
-    }
+    shown = {name: v if isinstance(v, str) else sorted(v) for name, v in facets.items()}
+    step: dict[str, Any] = {"step": "cases", "in the base": len(book.cases), "facets": shown}
+    step |= {"under the classes": len(filed), "by their words": len(alike)}
     relaxed = list[str]()
     filed += alike
     found = filed
