@@ -169,7 +169,8 @@ class Reader:
 
     def cautions(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a clause that warns names the object."""
-        for clause in clauses(text):
+        given = re.split(words()["warned"], text)
+        for clause in (each for part in given for each in clauses(part)):
             if not warns(relation, clause):
                 continue
             stated = _exception_pattern().sub("", normalize(clause))
