@@ -43,7 +43,7 @@ QUESTIONS = (
     "头晕乏力，能推荐什么汤？",
 )  # fmt: skip
 ROUNDS = 10
-KEPT = 500  # paths of one relation path that may be shown, before they are thinned out
+SHOWN_PATHS = 500  # paths of one relation path that may be shown, before they are thinned out
 WHERE = File(__file__).parent / "results" / "grow"
 
 

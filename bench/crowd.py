@@ -104,7 +104,7 @@ class _Line(asyncio.Protocol):
     def __init__(self, crowd: "ConnectionPool", hostile: bool) -> None:
         self.hostile, self.lives = hostile, True
         self.asked: _Request | None = None
-        self._crowd, self._held = crowd, b""
+        self._crowd, self._occupied = crowd, b""
         self._left = -1  # bytes of the body; -1: the head is not whole
         self._status, self._closes = 0, False
 
@@ -128,23 +128,23 @@ class _Line(asyncio.Protocol):
             if not self._left:
                 self._finish_request()
             return
-        self._held += data
-        end = self._held.find(b"\r\n\r\n")
+        self._occupied += data
+        end = self._occupied.find(b"\r\n\r\n")
         if end < 0:
             return
-        head = self._held[: end + 2]
+        head = self._occupied[: end + 2]
         self._status, self._closes = int(head[9:12]), bool(_CLOSES.search(head))
         if length := _LENGTH.search(head):
-            self._left = int(length[1]) - (len(self._held) - end - 4)
-            self._held = b""
+            self._left = int(length[1]) - (len(self._occupied) - end - 4)
+            self._occupied = b""
             if not self._left:
                 self._finish_request()
-        elif _whole(self._held, end + 4):
+        elif _whole(self._occupied, end + 4):
             self._finish_request()
 
     def _finish_request(self) -> None:
         asked, self.asked = self.asked, None
-        self._held, self._left = b"", -1
+        self._occupied, self._left = b"", -1
         if asked:
             self._crowd.answered(asked, self._status)
         if self._closes:

@@ -16,7 +16,7 @@ from importlib import import_module
 
 import numpy as np
 from grown import hub_paths, largest_hub
-from made_up import SAID, SKEW
+from made_up import SKEW, STATEMENTS
 
 from shiyi.answering.retrieval.planning import whole_scores
 from shiyi.columnar.strings import Selection, Strings
@@ -26,17 +26,21 @@ from shiyi.reasoning.path_search import best_rows, importance_vector, ways_along
 from shiyi.settings import PageRankSettings
 
 SIZES = {29_292: 24_984, 334_265: 174_317, 3_500_000: 1_200_000}  # relations: concepts drawn from
-ROUNDS, KEPT, THROUGH, SHOWN, ORDINARY = 9, 300, 12, 10, 50
+ROUNDS, SHOWN_PATHS, THROUGH, SHOWN, ORDINARY = 9, 300, 12, 10, 50
 
 
 def make_graph(relations: int, concepts: int) -> Projection:
     """Return a graph in which few concepts have many claims."""
     draw = np.random.default_rng(0)
-    kinds = sorted({kind for text in SAID for kind in (text[0], text[2])})
-    names = sorted({text[1] for text in SAID})
+    kinds = sorted({kind for text in STATEMENTS for kind in (text[0], text[2])})
+    names = sorted({text[1] for text in STATEMENTS})
     each = concepts // len(kinds)
     text = np.array(
-        [(kinds.index(a), names.index(p), kinds.index(b)) for a, p, b, n in SAID for _ in range(n)]
+        [
+            (kinds.index(a), names.index(p), kinds.index(b))
+            for a, p, b, n in STATEMENTS
+            for _ in range(n)
+        ]
     )
     rows = np.empty((0, 3), dtype=np.int64)
     while len(rows) < relations:
@@ -83,7 +87,7 @@ def array_retrieval(projection: Projection, rank: dict[str, float]) -> Retrieve:
             ]
         )
         middle = np.concatenate([ways.nodes[-2] for ways in found])
-        best = best_rows(middle, score, THROUGH, KEPT).tolist()
+        best = best_rows(middle, score, THROUGH, SHOWN_PATHS).tolist()
         first = np.cumsum([0, *map(len, found)])
         of = (np.searchsorted(first, best, side="right") - 1).tolist()
         for i, row in zip(of, best, strict=True):

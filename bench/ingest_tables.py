@@ -94,9 +94,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
         started, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
         batches = table_batches(ImportRun(dataset, settings, report), folder, lexicons)
         seen = SeenNodes()
-        ingest(
-            dataset, map(watched, batches), report, gate, opened.writer, Options(watch=seen.take)
-        )
+        ingest(dataset, map(watched, batches), report, gate, opened.writer, Options(watch=seen.add))
         sweep(opened.writer, dataset, seen)
         wall, used = time.perf_counter() - started, time.process_time() - cpu
         own = time.thread_time() - own

@@ -137,8 +137,8 @@ def listener(job: Job) -> str:
     job.press(Keys.ENTER)
     job.find(".answer .cite")
     time.sleep(0.3)
-    heard = job.driver.switch_to.active_element
-    heading = heard.accessible_name or heard.text
+    element = job.driver.switch_to.active_element
+    heading = element.accessible_name or element.text
     job.tab_to(".cite")
     job.press(Keys.ENTER)
     return f"focus on “{heading}”, then “{job.find('dialog[open]').accessible_name}”"

@@ -41,7 +41,7 @@ def load_lines(written: Path, folder: Path) -> float:
             if not chunk:
                 break
             base.writer.load((), key=f"part {number}", agent="bench", reason="loading", lines=chunk)
-        base.writer.settle()
+        base.writer.wait()
         if isinstance(base.store, OxigraphStore):
             base.store.flush()
         return time.perf_counter() - begun
@@ -150,8 +150,8 @@ if __name__ == "__main__":
     parser.add_argument("--lines", type=Path, help="where the lines lie, or are left")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--one", nargs=2, type=Path, help=argparse.SUPPRESS)
-    said = parser.parse_args()
-    if said.one:
-        print(load_lines(*said.one))
+    options = parser.parse_args()
+    if options.one:
+        print(load_lines(*options.one))
     else:
-        print(json.dumps(measure(said.kb, said)))
+        print(json.dumps(measure(options.kb, options)))

@@ -16,7 +16,7 @@ from shiyi.model.iris import GRAPH, ID, VOCAB, content_hash
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 
 # what the made-up claims say, and how often out of 30
-SAID: Final = (
+STATEMENTS: Final = (
     ("DSIngredient", "interactsWith", "Drug", 6), ("DSIngredient", "isEffectiveFor", "Disease", 5),
     ("DSIngredient", "isEffectiveFor", "Symptom", 3), ("Food", "relieves", "Symptom", 3),
     ("Syndrome", "hasManifestation", "Symptom", 3), ("Syndrome", "suitableFood", "Food", 3),
@@ -57,7 +57,7 @@ _FILLING: Final = (
     ("古人所述与今人所见略有出入，宜合参。",
      "Old and new records differ in some points and are read together."),
     ("用时当辨其寒热虚实，不可一概而论。",
-     "Cold and heat, want and excess are told apart before it is used."),
+     "Cold and heat, want and excess are distinguished before it is used."),
     ("煎煮之法，先浸后煎，去滓温服。", "It is soaked, then simmered, strained, and taken warm."),
     ("此说见于多家笔记，未见对照之研究。",
      "Several notebooks report this, without a controlled study."),
@@ -71,7 +71,9 @@ class Pools:
     """The concepts that claims may join, by class; ``names`` are those of concepts of the base."""
 
     iris: dict[str, list[str]] = field(
-        default_factory=lambda: {kind: [] for said in SAID for kind in (said[0], said[2])}
+        default_factory=lambda: {
+            kind: [] for statement in STATEMENTS for kind in (statement[0], statement[2])
+        }
     )
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -127,12 +129,12 @@ def claims(pools: Pools, known: set[tuple[str, str, str]], count: int) -> Iterat
     """Write claims between skewed ends with their evidence, none twice and none of ``known``."""
     yield "".join(_source(n) for n in range(_SOURCES)).encode()
     draw, writer = np.random.default_rng(0), Claims(pools)
-    share = np.array([each[3] for each in SAID])
-    kinds = [(pools.iris[a], name, pools.iris[b]) for a, name, b, _ in SAID]
+    share = np.array([each[3] for each in STATEMENTS])
+    kinds = [(pools.iris[a], name, pools.iris[b]) for a, name, b, _ in STATEMENTS]
     sizes = np.array([[len(a), len(b)] for a, _, b in kinds])
     seen, made = set[int](), 0
     while made < count:
-        way = draw.choice(len(SAID), _CHUNK, p=share / share.sum())
+        way = draw.choice(len(STATEMENTS), _CHUNK, p=share / share.sum())
         ends = (sizes[way] * draw.random((_CHUNK, 2)) ** SKEW).astype(np.int64)
         chance = draw.random((_CHUNK, 4))
         lines: list[str] = []

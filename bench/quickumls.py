@@ -54,8 +54,8 @@ sentences = json.load(open(sys.argv[2]))
 matcher.match(sentences[0][0])
 started, found = time.process_time(), 0
 for text, cuis in sentences:
-    said = {each["cui"] for match in matcher.match(text, best_match=True) for each in match}
-    found += len(said & set(cuis))
+    result = {each["cui"] for match in matcher.match(text, best_match=True) for each in match}
+    found += len(result & set(cuis))
 taken = time.process_time() - started
 print(json.dumps({"open s": round(opened, 2), "sentences/s": round(len(sentences) / taken, 1),
                   "found": found}))
@@ -136,7 +136,7 @@ def time_quickumls(
     for each in (rrf, base, stubs / "en_core_web_sm", stubs / "nltk" / "corpora" / "stopwords"):
         each.mkdir(parents=True)
     (stubs / "en_core_web_sm" / "__init__.py").write_text(
-        "import spacy\ndef load(**kept):\n    return spacy.blank('en')\n", "utf-8"
+        "import spacy\ndef load(**options):\n    return spacy.blank('en')\n", "utf-8"
     )
     (stubs / "nltk" / "corpora" / "stopwords" / "english").write_text("the\nof\nand\n", "utf-8")
     (stubs / "en_core_web_sm-3.8.0.dist-info").mkdir()

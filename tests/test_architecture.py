@@ -49,7 +49,7 @@ def test_every_verb_is_documented() -> None:
     assert [verb for verb in VERBS if f"`shiyi {verb}" not in page] == []
 
 
-def test_every_named_query_opens_with_question_in_both_languages() -> None:
+def test_every_named_query_begins_with_bilingual_question() -> None:
     queries = list((ROOT / "sparql").glob("*.rq"))  # the pages of queries are made from these
     assert len(queries) > 5
     first = {path.stem: path.read_text("utf-8").partition("\n")[0] for path in queries}

@@ -20,6 +20,6 @@ def test_what_two_rows_state_is_counted_once() -> None:
 
 
 @pytest.mark.slow
-def test_process_of_build_that_is_killed_error_that_says_so() -> None:
+def test_killed_build_process_gives_an_error() -> None:
     with pytest.raises(OutsideError, match="is memory short"), _second_process() as beside:
         beside.submit(os._exit, 1).result()

@@ -50,6 +50,9 @@ NOUNS = {
     "routing", "scheduling", "scoring", "streaming", "training", "understanding", "wording",
 }  # fmt: skip
 PARTICIPLES = {"fused"}  # to be renamed
+IRREGULAR = "drawn|found|given|gone|heard|held|kept|known|made|meant|met|said|sent|shown|taken|told"
+# verbs and nouns that end so; Query and Prompt load a file by name; "parked" is a key of a report
+VERBS = {"embed", "parked", "feed", "named", "need", "proceed", "seed", "shed", "speed"}
 
 
 @cache
@@ -242,6 +245,32 @@ def test_skipped_formats_are_found(tmp_path: Path, source: str, expected: list[i
     path = tmp_path / "module.py"
     path.write_text(source, "utf-8")
     assert list(skipped_formats(path)) == expected
+
+
+def test_names_of_tests_have_at_most_eight_words() -> None:
+    texts = [path.read_text("utf-8") for path in TESTS.rglob("test_*.py")]
+    names = [name for text in texts for name in re.findall(r"def test_(\w+)", text)]
+    assert len(names) > 1000
+    assert [name for name in names if len(name.split("_")) > 8] == []
+
+
+def test_folders_of_tests_mirror_the_package() -> None:
+    own = {"browser", "conformance", "data", "distribution", "docs", "resilience", "security"}
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    mirrored = [folder for folder in folders if folder.parts[0] not in own]
+    assert len(mirrored) > 30
+    assert [str(each) for each in mirrored if not (PACKAGE / each).is_dir()] == []
+
+
+def test_functions_are_not_named_by_a_participle() -> None:
+    names = {
+        node.name.strip("_")
+        for path in modules().values()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef) and not node.name.endswith("__")
+    }
+    assert len(names) > 1000
+    assert {name for name in names if re.fullmatch(r"[a-z]+ed|" + IRREGULAR, name)} <= VERBS
 
 
 def test_every_table_of_cases_is_read() -> None:

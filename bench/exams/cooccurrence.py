@@ -68,7 +68,7 @@ class Cooccurrence:
         count = 0
         rest = iter(passages)
         while batch := list(islice(rest, _BATCH)):
-            both = np.unique(_held(batch))
+            both = np.unique(_withheld(batch))
             parts.append(
                 (both >> _BITS, (both & np.uint64(_BATCH - 1)).astype(np.int32) + np.int32(count))
             )
@@ -128,7 +128,7 @@ class Cooccurrence:
         return np.asarray(self.places[self.starts[column] : self.starts[column + 1]])
 
 
-def _held(passages: Sequence[str]) -> Keys:
+def _withheld(passages: Sequence[str]) -> Keys:
     """Return every word of some passages, the place of its passage in the lowest bits."""
     folded = [fold(each) for each in passages]
     codes = np.frombuffer("\n".join(folded).encode("utf-32-le"), np.uint32).astype(np.uint64)

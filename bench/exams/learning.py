@@ -79,7 +79,7 @@ def _fitted(rows: Sequence[tuple[Floats, Floats]]) -> Floats:
 
 
 LONGEST = 3  # characters of a piece of a case
-OFTEN_SAID, OFTEN_MEANT = 2, 3  # cases and answers that a piece must occur in
+FREQUENT, OFTEN_MEANT = 2, 3  # cases and answers that a piece must occur in
 RIDGE = 1.0  # by five-fold cross-validation on training alone, as all above
 
 
@@ -90,7 +90,7 @@ class NameRegression:
     肝 and 血虚 are learnt apart, so that a name that no training case bears is scored all the same.
     """
 
-    said: dict[str, int]
+    words: dict[str, int]
     rarity: Floats
     meant: dict[str, int]
     rows: Floats  # cases by pieces, each of length 1
@@ -105,7 +105,7 @@ class NameRegression:
             {p for letter, text in each.options if letter in each.gold for p in _pieces(text, 2)}
             for each in cases
         ]
-        count = _often(counts, OFTEN_SAID)
+        count = _often(counts, FREQUENT)
         meant = _often(answers, OFTEN_MEANT)
         seen = np.array([sum(piece in each for each in counts) for piece in count])
         rarity = np.log((1 + len(cases)) / (1 + seen)) + 1
@@ -117,7 +117,7 @@ class NameRegression:
 
     def scores(self, stem: str, options: Sequence[str]) -> list[float]:
         """Return each option how far its pieces are spoken for, above the option spoken for least."""
-        row = _row(Counter(_pieces(stem, LONGEST)), self.said, self.rarity)
+        row = _row(Counter(_pieces(stem, LONGEST)), self.words, self.rarity)
         expected = (self.rows @ row) @ self.weights / self.spread
         found = [self._mean(expected, option) for option in options]
         least = min(found, default=0.0)

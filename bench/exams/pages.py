@@ -45,7 +45,7 @@ HEAD = """# {title}
 Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`, the load of the machine {load}.
 Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a method with the first column
 on the same items (exact McNemar for right or wrong, else paired bootstrap). File names are relative to the
-data folder; what the columns and figures mean is said in [how to evaluate](../../how-to/evaluation.md).
+data folder; [how to evaluate](../../how-to/evaluation.md) explains the columns and figures.
 """
 
 
@@ -56,7 +56,7 @@ class Writer:
         self.bases, self.data, self.out, self.limit = bases, data, out, limit
         self.release = bases.base.release
         self.lines: list[dict[str, Any]] = []
-        self.planning, self.only_kept = True, False
+        self.planning, self.only_stored = True, False
         self.wanted: list[Asked] = []
 
     def run(self, task: str, file: str, methods: Sequence[str], **more: Any) -> Report | None:
@@ -76,7 +76,7 @@ class Writer:
         if self.planning:
             self.wanted.append(asked)
             return None
-        report = self.bases.kept(asked) if self.only_kept else self.bases.measure(asked)
+        report = self.bases.stored(asked) if self.only_stored else self.bases.measure(asked)
         if report is None:
             return None
         self.lines += [each | {"file": file} for each in report.to_json()]
@@ -301,7 +301,7 @@ def measure_ahead(writers: Sequence[Writer], jobs: int) -> None:
         (writer.bases, each)
         for writer in writers
         for each in dict.fromkeys(writer.wanted)
-        if writer.bases.kept(each) is None
+        if writer.bases.stored(each) is None
     ]
     bar = ProgressBar()
     print(f"{sum(len(w.wanted) for w in writers)} runs, {len(todo)} to measure", file=sys.stderr)
@@ -335,8 +335,12 @@ def main() -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, help="processes, each with a base of its own"
     )
-    parser.add_argument("--runs", type=Path, help="where runs are kept, default bench/results/runs")
-    parser.add_argument("--kept", action="store_true", help="measure nothing; show what is kept")
+    parser.add_argument(
+        "--runs", type=Path, help="where runs are stored, default bench/results/runs"
+    )
+    parser.add_argument(
+        "--stored", action="store_true", help="measure nothing; show what is stored"
+    )
     parser.add_argument("--only", help="comma-separated pages")
     args = parser.parse_args()
     results = ROOT / "bench" / "results"
@@ -354,8 +358,8 @@ def main() -> None:
     for writer, chosen in writers:
         for write in chosen:
             write(writer)
-        writer.only_kept = args.kept
-    if not args.kept:
+        writer.only_stored = args.stored
+    if not args.stored:
         measure_ahead([writer for writer, _ in writers], max(1, args.jobs))
     for writer, chosen in writers:
         writer.planning = False

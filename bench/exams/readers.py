@@ -35,7 +35,7 @@ class ExamContext(EvaluationContext):
     @property
     def together(self) -> CooccurrenceScorer:
         """Return which words stand in one passage; of no passages where the base holds none."""
-        shared = self.shared
+        shared = self.resources
         known = shared.together if isinstance(shared, ExamResources) else None
         if known is None:
             place = self.base.folder / "index"

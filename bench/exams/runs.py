@@ -35,14 +35,14 @@ class SharedBase:
         base = KnowledgeBase.open(kb)
         return cls(base, settings, ExamResources.over(base, settings), runs)
 
-    def kept(self, swept_request: "Asked") -> Report | None:
+    def stored(self, swept_request: "Asked") -> Report | None:
         """Return the stored report of a request; None where it was not measured yet."""
         request, settings = self._at(swept_request)
         return self._store(settings).get(request)
 
     def measure(self, swept_request: "Asked") -> Report:
         """Return the stored report of a request, or measure and keep it."""
-        report = self.kept(swept_request)
+        report = self.stored(swept_request)
         if report is None:
             request, settings = self._at(swept_request)
             started = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.bases import BOOK, PAPER, TIRED, claim
 
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.errors import StaleError
 from shiyi.model.claim import Status
 from shiyi.model.iris import graph, resource
@@ -75,7 +75,9 @@ def _rushed(folder: Path, curators: int, each: int, items: int, seed: int) -> Co
                 iri, kind = chance.choice(iris), chance.choice(("accept", "reject", "unsure"))
                 seen, key = desk.assess(iri).version, f"{who} {number}"
                 try:
-                    change = desk.review(iri, kind, who, key, expected=seen, key=key)
+                    change = desk.review(
+                        iri, ReviewDecision(kind, who, key, expected=seen, key=key)
+                    )
                 except StaleError:
                     with turn:
                         row.refused += 1
@@ -97,7 +99,7 @@ def _rushed(folder: Path, curators: int, each: int, items: int, seed: int) -> Co
     with KnowledgeBase.open(folder / "again", write=True) as kb:
         desk = Decisions(Changes(kb.writer))
         for _, iri, kind, who, key in sorted(made):
-            desk.review(iri, kind, who, key, key=key)
+            desk.review(iri, ReviewDecision(kind, who, key, key=key))
         row.serial = _data(kb) == together
     return row
 

@@ -1,7 +1,7 @@
 """Faults planted in the source one at a time, and whether a test notices: ``python -m soak.mutation``.
 
 Statements are left out, conditions negated, comparisons, connectives and numbers changed, in what
-stores, admits, confines and warns. The kept tools (mutmut, cosmic-ray) leave out no statements, and
+stores, admits, confines and warns. The usual tools (mutmut, cosmic-ray) leave out no statements, and
 so plant none of the faults that matter here, such as a missing fsync.
 
 A fault is first shown to the tests that run its line, by a map that coverage.py makes once, the
@@ -53,7 +53,8 @@ TARGETS: Final = {
     "sparql/updates/update.py": (*_WORKERS, "tests/server/site/test_tokens.py"),
     "sparql/sandbox/confinement.py": _WORKERS, "sparql/sandbox/worker.py": _WORKERS,
     "sparql/sandbox/effects.py": _WORKERS, "sparql/sandbox/process.py": _WORKERS,
-    "server/http/access.py": _DESKS, "server/site/tokens.py": _DESKS,
+    "server/http/access.py": _DESKS, "server/http/rate_limit.py": _DESKS,
+    "server/site/tokens.py": _DESKS,
     "server/curating/session.py": _DESKS, "server/curating/sign_in.py": _DESKS,
     "curation/accounts.py": _DESKS,
     "answering/safety.py": _WARNINGS, "answering/recommendation/cautions.py": _WARNINGS,
@@ -74,7 +75,7 @@ _OPTIONS: Final = ("-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--timeo
     "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
 _COST = re.compile(r"^([\d.]+)s (?:setup|call|teardown) +(\S+?::\w+)", re.MULTILINE)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
-_OURS: Final = {"shiyi", "soak", "tests"}
+_PACKAGE: Final = {"shiyi", "soak", "tests"}
 _LIBRARIES: Final = ("flask_babel", "hypothesis", "numpy", "openai", "prometheus_client", "psutil",
     "pydantic_settings", "pyoxigraph", "snowballstemmer", "tantivy", "typer", "waitress")  # fmt: skip
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -365,7 +366,7 @@ class Copy:
 
     def _run(self, tests: list[str]) -> None:
         """Run tests in this process, with the modules of the copy."""
-        for name in [each for each in sys.modules if each.split(".")[0] in _OURS]:
+        for name in [each for each in sys.modules if each.split(".")[0] in _PACKAGE]:
             del sys.modules[name]
         paths = [str(self.folder / "src"), str(self.folder)]
         sys.path[:0], os.environ["PYTHONPATH"] = paths, os.pathsep.join(paths)

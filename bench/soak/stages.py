@@ -13,7 +13,7 @@ from tests.support.bases import BATCH, base, batch, batches
 from shiyi.build import index_base, validate_quads
 from shiyi.curation.accounts import AccountStore, Audit, Role
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Status
 from shiyi.model.rdf import DefaultGraph
@@ -78,7 +78,9 @@ def decide(folder: Path, turn: int, say: Say) -> None:
             at = desk.changes.last + 1
             claim = bases.CLAIMS[at % len(bases.CLAIMS)].iri.value
             verdict = ("accept", "reject", "unsure")[at % 3]
-            change = desk.review(claim, verdict, f"p{at % 5}", f"turn {at}", key=f"d{at}")
+            change = desk.review(
+                claim, ReviewDecision(verdict, f"p{at % 5}", f"turn {at}", key=f"d{at}")
+            )
             say(change.number)
             if at % 4 == 0:
                 say(desk.undo(change.iri, "chief", "").number)
@@ -177,7 +179,7 @@ def check_copies(folder: Path, turn: int, items: list[int]) -> DamageCount:
     return found
 
 
-def _kept(folder: Path) -> None:
+def _stored(folder: Path) -> None:
     _kitchen(folder)
     back_up(folder / "kb", folder / "sound")
 
@@ -300,7 +302,7 @@ STAGES = (
     Stage("curation", _desk, decide, check_decided, 0.3),
     Stage("snapshot", _empty, snap, check_snapped, 0.2),
     Stage("backup", _kitchen, copy_out, check_copies, 0.25),
-    Stage("restore", _kept, bring_back, check_restored, 0.25),
+    Stage("restore", _stored, bring_back, check_restored, 0.25),
     Stage("index build", _kitchen, rebuild, check_built, 0.8),
     Stage("validation", _kitchen, examine, check_examined, 0.4),
     Stage("tokens and accounts", _empty, admit, check_admitted, 0.05),

@@ -30,7 +30,7 @@ def points() -> Mapping[str, Points]:
     claims = {
         tuple(local_name(text(x)) for x in (c.subject, c.predicate, c.object)): c
         for c in load_starter().claims
-        if c.text is None and c.asserted
+        if c.text is None and c.is_asserted
     }
     found: dict[str, Points] = defaultdict(list)
     for name in ("pointers.tsv", "recalled.tsv"):

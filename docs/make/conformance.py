@@ -28,7 +28,7 @@ Engine: pyoxigraph {version}. Stock is `oxigraph serve` of the same version on t
 | suite | passed | starter base | of | stock |
 |---|---|---|---|---|
 """
-KEPT_BY_VALUE = """
+STORED_BY_VALUE = """
 ## Literals
 
 The engine stores numbers, booleans, dates and durations by value: `"01"^^xsd:integer`, `1.50` and
@@ -73,7 +73,7 @@ def main() -> None:
     lines.append("\n## Every miss and its cause\n\n| cause | tests |\n|---|---|\n")
     for cause, tests in sorted(causes.items(), key=lambda item: -len(item[1])):
         lines.append(f"| {cause} | {', '.join(f'`{each}`' for each in sorted(tests))} |\n")
-    lines.append(KEPT_BY_VALUE)
+    lines.append(STORED_BY_VALUE)
     for title, text in (
         ("RDF syntaxes (uploads are parsed by the same parsers)", tool("rdf_parser_suite.py")),
         (

@@ -160,7 +160,7 @@ was opened; it may name a work in which to look, counts least, and all of it is 
 
 def is_opened(claim: Claim) -> bool:
     """Return whether a work or a table was opened for a claim."""
-    return any(each.kind.opened for each in claim.evidence)
+    return any(each.kind.is_opened for each in claim.evidence)
 
 
 SHARES = {
@@ -343,7 +343,7 @@ class Names:
 
 
 def against_mskcc(starter: Starter, path: Path) -> Iterator[str]:
-    """Return how many MSKCC interactions whose both ends we have stand in the base."""
+    """Return how many MSKCC interactions whose both ends the base knows are in it."""
     names, stored = Names(starter), interacting(starter)
     pairs: dict[tuple[str, str], bool] = {}
     for row in read(path):

@@ -35,9 +35,9 @@ QUERY = "/sparql?lang=en&query=" + quote(
 TRIPLES = "/sparql?lang=zh&query=" + quote(
     "PREFIX shiyi: <https://w3id.org/shiyi/vocab#>\n"
     "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
-    "SELECT ?claim ?said ?confidence WHERE {\n"
-    "  ?claim rdf:reifies ?said ; shiyi:confidence ?confidence .\n"
-    "  FILTER(PREDICATE(?said) = shiyi:interactsWith && ?confidence >= 0.95)\n"
+    "SELECT ?claim ?statement ?confidence WHERE {\n"
+    "  ?claim rdf:reifies ?statement ; shiyi:confidence ?confidence .\n"
+    "  FILTER(PREDICATE(?statement) = shiyi:interactsWith && ?confidence >= 0.95)\n"
     "} LIMIT 40"
 )
 # name -> page, size, what is done before the picture is taken

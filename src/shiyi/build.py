@@ -53,11 +53,11 @@ def _count_warnings(results: tuple["Result", ...]) -> int:
     return len(results)
 
 
-def validate_n_quads(written: bytes) -> tuple["Result", ...]:
+def validate_n_quads(data: bytes) -> tuple["Result", ...]:
     """Validate quads that another process wrote: lines are sent faster than terms."""
     from shiyi.sparql.store.oxigraph import parse_n_quads
 
-    return validate_quads(parse_n_quads(written))
+    return validate_quads(parse_n_quads(data))
 
 
 def validate_quads(quads: Iterable["Quad"]) -> tuple["Result", ...]:

@@ -92,8 +92,8 @@ class FormError(UsageError):
 class TooLargeError(ShiyiError, ValueError):
     """A request is too large."""
 
-    def __init__(self, what: str, size: int, limit: int, unit: str = "characters") -> None:
-        self.what, self.size, self.limit, self.unit = what, size, limit, unit
+    def __init__(self, name: str, size: int, limit: int, unit: str = "characters") -> None:
+        self.what, self.size, self.limit, self.unit = name, size, limit, unit
 
     @override
     def __str__(self) -> str:
@@ -192,8 +192,8 @@ class UnboundVariableError(ShiyiError):
 class MissingExtraError(ShiyiError):
     """An optional part is not installed; the message is the command that installs it."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        self.what, self.extra = what, extra
+    def __init__(self, name: str, extra: str) -> None:
+        self.what, self.extra = name, extra
 
     @override
     def __str__(self) -> str:

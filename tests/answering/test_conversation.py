@@ -44,9 +44,7 @@ def test_what_is_left_out_comes_from_last_question(
 
 
 @from_table
-def test_follow_up_takes_back_what_is_not_so_of_person(
-    runtime: Runtime, turns: list[str], gone: str
-) -> None:
+def test_follow_up_retracts_state_of_person(runtime: Runtime, turns: list[str], gone: str) -> None:
     turn = converse(runtime, turns[-1], context_after(runtime, turns[:-1]))
     frame = turn.context.frame
     assert frame is not None
@@ -92,7 +90,7 @@ def test_a_reply_to_what_was_asked_back_continues(
     assert warming in [r.label for r in turn.answer.recommendations]
 
 
-def test_part_of_what_was_asked_back_not_asked_again(runtime: Runtime) -> None:
+def test_answered_part_is_not_asked_again(runtime: Runtime) -> None:
     opened = converse(runtime, "What can I eat for constipation?")
     assert any("medicines" in each for each in opened.answer.follow_up)
     turn = converse(runtime, "I am not pregnant", opened.context)
@@ -111,7 +109,7 @@ def test_form_may_send_question_again_above_reply(runtime: Runtime) -> None:
     ]
 
 
-def test_what_is_said_of_oneself_holds_for_whole_session(runtime: Runtime) -> None:
+def test_state_of_asker_lasts_for_session(runtime: Runtime) -> None:
     context = Context()
     for text in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):
         context = converse(runtime, text, context).context

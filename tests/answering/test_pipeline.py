@@ -45,7 +45,7 @@ def test_what_may_warn_is_left_to_safety_check(runtime: Runtime) -> None:
     assert "禁忌：" not in answer.text.splitlines()[0]
 
 
-def test_word_of_one_clause_asks_for_nothing_in_next(runtime: Runtime) -> None:
+def test_cue_of_one_clause_does_not_reach_next(runtime: Runtime) -> None:
     assert not read(runtime, "什么是感冒？桂枝汤与药有相互作用").wants("avoid")
     assert read(runtime, "高血压 which foods to avoid 呢").wants("avoid")
 
@@ -121,7 +121,7 @@ def test_low_confidence_never_hides_harm_but_drops_benefit(kitchen_runtime: Runt
         assert (iri("substance-yam") in [r.iri for r in advice.recommendations]) is recommended
 
 
-def test_every_mark_has_citation_and_every_cited_claim_exists(kitchen_runtime: Runtime) -> None:
+def test_each_mark_has_citation_of_existing_claim(kitchen_runtime: Runtime) -> None:
     known = {f.claim for found in kitchen_runtime.facts.by_subject.values() for f in found}
     for question in (MUNG_ZH, MUNG_EN, "失眠吃什么好？", "吃华法林能吃枸杞子吗？", "绿豆的性味？"):
         answer = ask(kitchen_runtime, question)
@@ -253,7 +253,7 @@ def test_words_for_both_sides_decide_nothing(kitchen_runtime: Runtime) -> None:
     assert answer.follow_up
 
 
-def test_trouble_that_is_not_understood_gets_no_food_of_season(kitchen_runtime: Runtime) -> None:
+def test_unknown_complaint_gets_no_seasonal_food(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "I have a wobbly quux, which summer drinks help?")
     assert answer.recommendations == ()
     assert answer.follow_up
@@ -302,9 +302,7 @@ def test_answer_is_short_and_says_thing_once(kitchen_runtime: Runtime) -> None:
         assert len(re.findall(r"[\u4e00-\u9fff]", answer.text)) <= 1200
 
 
-def test_english_begins_with_capitals_and_keeps_chinese_punctuation_out(
-    kitchen_runtime: Runtime,
-) -> None:
+def test_english_has_capitals_and_no_chinese_punctuation(kitchen_runtime: Runtime) -> None:
     for question in (MUNG_EN, "What should I eat for insomnia?", "goji berry with warfarin?"):
         text = ask(kitchen_runtime, question).text
         assert not re.search(r"[，。；：（）《》、]", text)
@@ -323,7 +321,7 @@ def test_question_about_one_thing_answered_about_that_thing(
     assert name in answer.sentences[0].text
 
 
-def test_denied_benefit_of_named_thing_not_hidden_by_reply(kitchen_runtime: Runtime) -> None:
+def test_denied_benefit_of_named_thing_is_stated(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "胃不适可以喝绿豆汤吗？ 喝凉的就难受")
     assert "不建议" in answer.sentences[0].text
     assert [w.severity for w in answer.warnings] == ["contraindicated"]

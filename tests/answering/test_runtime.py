@@ -7,7 +7,7 @@ import pytest
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.runtime import RuntimeHolder, write_indexes
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.model.iris import resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad
 from shiyi.ontology.terms import PROV, RDF, SHIYI, SKOS
@@ -57,7 +57,7 @@ def found(runtime: Runtime, question: str, method: str) -> set[str]:
 
 def decided(decisions: Decisions, claim: NamedNode, kind: str) -> None:
     for who in ("li", "wang"):
-        decisions.review(claim.value, kind, who)
+        decisions.review(claim.value, ReviewDecision(kind, who))
 
 
 @pytest.mark.parametrize("method", TEXT_METHODS)

@@ -102,7 +102,7 @@ def test_each_of_many_things_is_checked(runtime: Runtime, method: str) -> None:
         assert each in warned
 
 
-def test_what_is_recorded_of_disease_itself_said_before_what_is_of_kinds(runtime: Runtime) -> None:
+def test_record_of_disease_precedes_records_of_its_kinds(runtime: Runtime) -> None:
     answer = ask(runtime, "我有慢性肾脏病，可以吃钾吗？")
     kidney = resource("disease-chronic-kidney-disease").value
     assert kidney in {citation.object.iri for citation in answer.citations}
@@ -260,7 +260,7 @@ def test_supplement_is_warned_of_as_its_herb_is(monkeypatch: pytest.MonkeyPatch)
         assert "no record" not in answer.text
 
 
-def test_preparation_beside_medicine_checked_as_what_it_is_made_of(
+def test_preparation_beside_medicine_is_checked_by_its_materials(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(bases.CONCEPTS, "supplement-zinc", ("DSIngredient", "锌", "zinc"))
@@ -270,6 +270,8 @@ def test_preparation_beside_medicine_checked_as_what_it_is_made_of(
     assert [w.severity for w in answer.warnings] == ["interaction"]
 
 
-def test_whoever_asks_whether_they_may_warned_of_what_is_recorded(kitchen_runtime: Runtime) -> None:
+def test_question_of_permission_is_answered_with_recorded_warnings(
+    kitchen_runtime: Runtime,
+) -> None:
     assert [w.severity for w in ask(kitchen_runtime, "百合每天能吃吗？").warnings] == ["caution"]
     assert ask(kitchen_runtime, "百合的性味？").warnings == ()

@@ -66,9 +66,7 @@ def press(driver: Any, key: str) -> None:
     driver.find_element(By.TAG_NAME, "body").send_keys(key)
 
 
-def test_review_by_keyboard_changes_answer_and_z_takes_it_back(
-    signed_in: Any, address: str
-) -> None:
+def test_keyboard_review_changes_answer_and_z_undoes(signed_in: Any, address: str) -> None:
     from selenium.webdriver.common.by import By
 
     driver = signed_in
@@ -94,17 +92,17 @@ def test_z_takes_the_last_decision_back(signed_in: Any, address: str, desks: Des
     driver.find_element(By.CSS_SELECTOR, "form.done")
     press(driver, "z")
     assert "undone" in driver.find_element(By.CSS_SELECTOR, "p.done").text
-    assert desks.curation.writing.latest(1)[0].kind == "undo"
+    assert desks.curation.writable_changes.latest(1)[0].kind == "undo"
 
 
 def test_typing_a_reason_decides_nothing(signed_in: Any, address: str, desks: Desks) -> None:
     from selenium.webdriver.common.by import By
 
-    before = desks.curation.writing.last
+    before = desks.curation.writable_changes.last
     signed_in.get(f"{address}/curate/claim?claim={SWEETNESS.iri.value}")
     signed_in.find_element(By.NAME, "reason").send_keys("aruszn")
     assert signed_in.find_element(By.NAME, "reason").get_attribute("value") == "aruszn"
-    assert desks.curation.writing.last == before
+    assert desks.curation.writable_changes.last == before
 
 
 @pytest.mark.parametrize("width", [1280, 375])
@@ -205,7 +203,7 @@ def test_completion_puts_one_identifier_into_the_field(
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_no_desk_wider_than_screen_or_breaks_rule_of_access(
+def test_every_desk_fits_screen_and_is_accessible(
     desk_driver: Any, full_desks: FullDesks, width: int
 ) -> None:
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}

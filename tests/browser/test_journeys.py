@@ -151,7 +151,7 @@ def test_pinyin_on_home_page_leads_to_concept(driver: Any, address: str) -> None
     assert driver.find_element("tag name", "h1").text.startswith("生姜")
 
 
-def test_whole_way_from_question_to_claim_needs_keys_alone(driver: Any, address: str) -> None:
+def test_question_to_claim_works_by_keyboard(driver: Any, address: str) -> None:
     def press(*keys: str) -> None:
         ActionChains(driver).send_keys(*keys).perform()
 
@@ -214,7 +214,7 @@ def test_what_facets_leave_is_downloaded(address: str) -> None:
     assert [row["label"] for row in table] == ["mung bean"]
 
 
-def test_parts_of_querys_graph_do_not_lie_on_each_other(driver: Any, address: str) -> None:
+def test_nodes_of_query_graph_do_not_overlap(driver: Any, address: str) -> None:
     query = quote("CONSTRUCT { ?c ?r ?t } { ?c ?r ?t FILTER(isTriple(?t)) }")
     driver.get(f"{address}/sparql?lang=en&query={query}")
     click(driver, driver.find_elements("css selector", ".view-tabs button")[1])
@@ -265,7 +265,7 @@ def test_moments_are_shown_in_the_readers_own_time(driver: Any, address: str) ->
 
 
 @pytest.mark.parametrize("width", [320, 390, 3840])
-def test_cards_tables_and_faults_fit_screen_in_both_languages(
+def test_cards_and_tables_fit_screen_in_both_languages(
     driver: Any, address: str, width: int
 ) -> None:
     sized(driver, width)
@@ -293,7 +293,7 @@ def test_cards_tables_and_faults_fit_screen_in_both_languages(
         driver.get_log("browser")  # the 404 that was asked for
 
 
-def test_page_that_is_not_there_says_so_in_readers_language(driver: Any, address: str) -> None:
+def test_missing_page_answers_in_language_of_reader(driver: Any, address: str) -> None:
     driver.get(f"{address}/nothing?lang=zh")
     body = driver.find_element("css selector", ".error-page").text
     assert "没有这个页面" in body
@@ -303,7 +303,7 @@ def test_page_that_is_not_there_says_so_in_readers_language(driver: Any, address
     driver.get_log("browser")
 
 
-def test_palette_finds_concepts_claims_pages_and_queries_by_keys(driver: Any, address: str) -> None:
+def test_command_palette_finds_every_kind_by_keyboard(driver: Any, address: str) -> None:
     driver.get(f"{address}/browse?lang=en")
     driver.find_element("tag name", "body").send_keys(Keys.CONTROL, "k")
     field = driver.find_element("css selector", ".palette[open] input")
@@ -422,7 +422,7 @@ def test_graph_grows_from_concept_in_colours_of_classes(driver: Any, real_addres
         "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))",
         node,
     )
-    click(driver, driver.find_element("css selector", ".graph-said button"))
+    click(driver, driver.find_element("css selector", ".graph-caption button"))
     wait_until(driver, lambda: len(driver.find_elements("css selector", ".g-node")) > before + 2)
     looks = ("food", "complaint", "other")
     assert all(driver.find_elements("css selector", f".g-node.{each}") for each in looks)

@@ -156,7 +156,7 @@ def test_the_keyboard_reaches_the_content_first(driver: Any, address: str) -> No
     assert driver.switch_to.active_element.get_attribute("id") == "main"
 
 
-def test_every_field_has_name_and_every_page_one_heading(driver: Any, address: str) -> None:
+def test_fields_have_names_and_pages_one_heading(driver: Any, address: str) -> None:
     nameless = """return [...document.querySelectorAll('input:not([type=hidden]),select,textarea')]
         .filter(e => !e.labels?.length && !e.getAttribute('aria-label')).map(e => e.outerHTML)"""
     for path in ("/", "/ask?q=goji", "/page/substance-goji", "/browse", "/sparql"):
@@ -165,7 +165,7 @@ def test_every_field_has_name_and_every_page_one_heading(driver: Any, address: s
         assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
 
 
-def test_answer_comes_without_leaving_page_and_back_leads_back(driver: Any, address: str) -> None:
+def test_answer_is_shown_in_place_with_history(driver: Any, address: str) -> None:
     driver.get(f"{address}/ask?lang=en&q=first+about+goji")
     driver.execute_script("window.same = true")
     reply = driver.find_element(By.ID, "reply-1")
@@ -201,9 +201,7 @@ def test_lost_connection_and_refused_question_say_so(driver: Any, address: str) 
     console(driver)  # the refused request is noted there; it is not a fault of the page
 
 
-def test_stream_that_breaks_off_asked_for_once_more_and_then_said(
-    driver: Any, address: str
-) -> None:
+def test_broken_stream_is_retried_once_then_reported(driver: Any, address: str) -> None:
     driver.implicitly_wait(8)
     driver.get(f"{address}/?lang=en")
     field = driver.find_element(By.ID, "q")
@@ -224,7 +222,7 @@ def test_page_that_broke_off_after_head_says_so(driver: Any, address: str) -> No
     assert all("INCOMPLETE" in each for each in console(driver))
 
 
-def test_what_was_asked_remembered_here_and_forgotten_on_wish(driver: Any, address: str) -> None:
+def test_question_history_is_local_and_can_be_cleared(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=remember+goji&age=70")
     driver.get(f"{address}/?lang=en")
@@ -252,9 +250,7 @@ def test_next_question_button_that_carries_what_was_said(driver: Any, address: s
     assert console(driver) == []
 
 
-def test_query_editor_completes_runs_and_draws_without_leaving_page(
-    driver: Any, address: str
-) -> None:
+def test_query_editor_completes_runs_and_draws(driver: Any, address: str) -> None:
     driver.implicitly_wait(8)
     driver.get(f"{address}/sparql?lang=en")
     driver.execute_script(
@@ -286,7 +282,7 @@ def test_graph_is_drawn_and_list_says_same(driver: Any, address: str) -> None:
     assert console(driver) == []
 
 
-def test_without_scripts_form_asks_and_marks_lead_to_claims(driver: Any, address: str) -> None:
+def test_form_and_citations_work_without_scripts(driver: Any, address: str) -> None:
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         driver.get(f"{address}/?lang=en")

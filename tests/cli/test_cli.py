@@ -67,7 +67,7 @@ def test_profile_of_key_value_words_reaches_safety_check(starter_kb: Path) -> No
         (["export", "--format", "csv", "-o", "-"], "name a folder"),
     ],
 )
-def test_bad_input_gets_status_two_and_one_clear_line(
+def test_bad_input_gives_status_two_and_one_line(
     starter_kb: Path, words: list[str], part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(path.name for path in starter_kb.iterdir() if path.name != "snapshots")
@@ -80,7 +80,7 @@ def test_bad_input_gets_status_two_and_one_clear_line(
 
 
 @from_table
-def test_mistyped_command_gets_one_line_with_what_was_meant(words: list[str], part: str) -> None:
+def test_mistyped_command_gets_a_suggestion(words: list[str], part: str) -> None:
     done = shiyi(*words)
     assert done.returncode == 2
     assert part in done.stderr
@@ -168,7 +168,7 @@ def test_the_doctor_counts_what_the_base_holds(starter_kb: Path) -> None:
     assert report["base"]["free_mib"] > 0
 
 
-def test_export_writes_n_quads_that_can_be_read_again(tmp_path: Path) -> None:
+def test_export_writes_n_quads_that_parse(tmp_path: Path) -> None:
     path = tmp_path / "all.nq"
     done = shiyi("export", "-o", str(path), kb=bases.build(tmp_path / "kb"))
     assert done.returncode == 0, done.stderr
@@ -204,9 +204,7 @@ def test_faulty_table_stops_build_and_leaves_old_base(
     assert not list(kb.glob("generations/*"))
 
 
-def test_serving_builds_base_where_none_named_and_none_exists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_serve_builds_missing_default_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = tmp_path / "tables"
     for name in ("sources", "concepts", "claims", "mappings"):
         (tables / name).mkdir(parents=True)

@@ -8,7 +8,7 @@ import pytest
 from shiyi.columnar import mapped_file
 
 
-def test_what_takes_seconds_told_with_reason_and_how_long(
+def test_slow_rebuild_is_logged_with_reason_and_time(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped_file, "_SHORT", 0.01)
@@ -30,7 +30,7 @@ def test_what_is_made_at_once_not_worth_word(caplog: pytest.LogCaptureFixture) -
     assert not caplog.records
 
 
-def test_fault_while_it_is_made_goes_on_to_who_asked(caplog: pytest.LogCaptureFixture) -> None:
+def test_error_of_rebuild_reaches_caller(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(KeyError), mapped_file.log_rebuild("the index of texts"):
         raise KeyError("x")
     assert not caplog.records

@@ -10,7 +10,7 @@ CHANCE = random.Random(5)  # noqa: S311 - no secret
 WORDS = sorted({"".join(CHANCE.choices("abcd 姜枸é", k=CHANCE.randint(1, 7))) for _ in range(2000)})
 
 
-def test_trie_gives_back_every_string_and_what_begins_it() -> None:
+def test_trie_finds_every_string_and_its_prefixes() -> None:
     trie = Trie.over(Trie.of(WORDS).arrays("some"), "some")
     assert sorted(trie) == WORDS
     for word in WORDS[::50]:
@@ -22,7 +22,7 @@ def test_trie_gives_back_every_string_and_what_begins_it() -> None:
             longer[:end] for end in range(1, len(longer)) if longer[:end] in WORDS
         ]
         begun = [each for each in WORDS if each.startswith(word[:2])]
-        assert [each for each, _ in trie.starting(word[:2])] == begun
+        assert [each for each, _ in trie.items_with_prefix(word[:2])] == begun
 
 
 @pytest.mark.parametrize("text", ["", "nothing of it", "\ud800", "姜" * 5000])

@@ -62,7 +62,7 @@ def test_undo_restores_state_exactly_and_can_be_undone(changes: Changes) -> None
         changes.undo(undone.iri, "li", "again")
 
 
-def test_later_change_in_way_keeps_undo_from_overwriting_it(changes: Changes) -> None:
+def test_undo_does_not_overwrite_later_change(changes: Changes) -> None:
     first = named(changes, "one")
     change = Edit("edit", (NODE,), "", removed=(label("one"),), added=(label("two"),))
     changes.make(change, "wang")
@@ -105,7 +105,7 @@ def test_fault_of_listener_leaves_change_and_other_listeners(
 @pytest.mark.parametrize(
     ("microseconds", "written"), [(190_000, ".19Z"), (0, "50Z"), (7_999, ".007Z")]
 )
-def test_time_of_change_same_before_and_after_it_is_stored(
+def test_time_of_change_survives_storage(
     writable_kb: KnowledgeBase, microseconds: int, written: str
 ) -> None:
     when = datetime(2026, 11, 23, 10, 30, 50, microseconds, tzinfo=UTC)
@@ -117,7 +117,7 @@ def test_time_of_change_same_before_and_after_it_is_stored(
     assert made.when.endswith(written)
 
 
-def test_as_of_and_blame_tell_every_earlier_state_and_author(changes: Changes) -> None:
+def test_as_of_and_blame_give_states_and_authors(changes: Changes) -> None:
     origin = state_of(changes.store, NODE)
     named(changes, "one")
     one = state_of(changes.store, NODE)
@@ -131,7 +131,7 @@ def test_as_of_and_blame_tell_every_earlier_state_and_author(changes: Changes) -
     }
 
 
-def test_what_is_there_already_not_taken_away_by_undo(changes: Changes) -> None:
+def test_undo_leaves_quads_that_existed_before(changes: Changes) -> None:
     named(changes, "one")
     second = named(changes, "one")
     changes.undo(second, "li", "")

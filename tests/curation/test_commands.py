@@ -111,9 +111,7 @@ def test_a_bundle_goes_out_and_comes_in_again(run: Any, tmp_path: Path) -> None:
     assert "approve" in run("review", "import", str(tmp_path / "b.jsonl"), "--as", "li", status=2)
 
 
-def test_first_administrator_made_once_and_never_with_known_password(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_administrator_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
     from shiyi.cli.serve import create_admin

@@ -11,7 +11,7 @@ from shiyi.curation.accounts import AccountStore, Role
 from shiyi.curation.changes import REJECTED, Changes, state_of, version_of
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
-from shiyi.curation.reviews import Decisions, mentions
+from shiyi.curation.reviews import Decisions, ReviewDecision, mentions
 from shiyi.errors import RangeError, StaleError, UsageError
 from shiyi.model.claim import Claim, Status
 from shiyi.model.iris import graph
@@ -66,16 +66,18 @@ def stands(desk: Decisions, claim: Claim) -> tuple[Status, float]:
     return now.status, now.confidence
 
 
-def test_accepting_candidate_asserts_it_with_evidence_and_moves_confidence(desk: Decisions) -> None:
-    desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
+def test_accepted_candidate_is_asserted_with_new_confidence(desk: Decisions) -> None:
+    desk.review(RELIEF.iri.value, ReviewDecision("accept", "li", "seen in practice", agreement=0.5))
     assert stands(desk, RELIEF) == (Status.ACCEPTED, 0.6)  # 0.75 * 0.55 + 0.25 * 0.75
     assert asserted(desk, RELIEF)
     assert all(quad.graph_name == DEFAULT for quad in state_of(desk.store, RELIEF.iri.value))
     assert not any(q.predicate == RDF.subject for q in state_of(desk.store, RELIEF.iri.value))
 
 
-def test_rejecting_takes_claim_out_of_accepted_view_and_keeps_it(desk: Decisions) -> None:
-    desk.review(WARMTH.iri.value, "reject", "li", "the other edition says otherwise")
+def test_rejected_claim_leaves_accepted_view_and_stays(desk: Decisions) -> None:
+    desk.review(
+        WARMTH.iri.value, ReviewDecision("reject", "li", "the other edition says otherwise")
+    )
     assert stands(desk, WARMTH) == (Status.REJECTED, 0.4)  # half of the way
     assert not asserted(desk, WARMTH)
     assert all(quad.graph_name == REJECTED for quad in state_of(desk.store, WARMTH.iri.value))
@@ -84,15 +86,15 @@ def test_rejecting_takes_claim_out_of_accepted_view_and_keeps_it(desk: Decisions
 
 def test_several_reviewers_count_by_mean_in_any_order(desk: Decisions) -> None:
     for who, kind in (("li", "accept"), ("wang", "reject"), ("zhao", "accept")):
-        desk.review(RELIEF.iri.value, kind, who)
+        desk.review(RELIEF.iri.value, ReviewDecision(kind, who))
     found = stands(desk, RELIEF)
     assert found[0] is Status.CANDIDATE  # a mean of 1/3 decides nothing
     assert found[1] == pytest.approx(17 / 24 * 0.55 + 7 / 24 * 2 / 3, abs=1e-6)
 
 
 def test_a_reviewer_who_changes_their_mind_counts_once(desk: Decisions) -> None:
-    desk.review(SWEETNESS.iri.value, "reject", "li")
-    desk.review(SWEETNESS.iri.value, "accept", "li", agreement=0.5)
+    desk.review(SWEETNESS.iri.value, ReviewDecision("reject", "li"))
+    desk.review(SWEETNESS.iri.value, ReviewDecision("accept", "li", agreement=0.5))
     assert stands(desk, SWEETNESS) == (Status.ACCEPTED, 0.7875)
 
 
@@ -102,32 +104,32 @@ def test_safety_claim_changes_only_when_second_reviewer_agrees(desk: Decisions) 
         (HARM, "accept", Status.ACCEPTED),
     ):
         before = stands(desk, claim)
-        desk.review(claim.iri.value, kind, "li")
-        desk.review(claim.iri.value, kind, "li")
+        desk.review(claim.iri.value, ReviewDecision(kind, "li"))
+        desk.review(claim.iri.value, ReviewDecision(kind, "li"))
         assert stands(desk, claim) == before
         assert desk.assess(claim.iri.value).outcome.waits
-        desk.review(claim.iri.value, kind, "wang")
+        desk.review(claim.iri.value, ReviewDecision(kind, "wang"))
         assert stands(desk, claim)[0] is after
 
 
-def test_every_claim_waits_for_second_reviewer_where_that_is_set(desk: Decisions) -> None:
+def test_every_claim_waits_for_second_reviewer_by_setting(desk: Decisions) -> None:
     twice = Decisions(desk.changes, twice=True)
     before = stands(twice, RELIEF)
-    twice.review(RELIEF.iri.value, "reject", "li")
+    twice.review(RELIEF.iri.value, ReviewDecision("reject", "li"))
     assert stands(twice, RELIEF) == before
     assert twice.assess(RELIEF.iri.value).outcome.waits
-    twice.review(RELIEF.iri.value, "reject", "wang")
+    twice.review(RELIEF.iri.value, ReviewDecision("reject", "wang"))
     assert stands(twice, RELIEF)[0] is Status.REJECTED
 
 
 def test_confirming_a_warning_needs_no_second_reviewer(desk: Decisions) -> None:
-    desk.review(INTERACTION.iri.value, "accept", "li")
+    desk.review(INTERACTION.iri.value, ReviewDecision("accept", "li"))
     assert stands(desk, INTERACTION) == (Status.ACCEPTED, 0.85)
 
 
-def test_taking_back_earlier_review_leaves_what_later_ones_say(desk: Decisions) -> None:
-    first = desk.review(RELIEF.iri.value, "accept", "li")
-    desk.review(RELIEF.iri.value, "accept", "wang", agreement=0.5)
+def test_undo_of_earlier_review_leaves_later_ones(desk: Decisions) -> None:
+    first = desk.review(RELIEF.iri.value, ReviewDecision("accept", "li"))
+    desk.review(RELIEF.iri.value, ReviewDecision("accept", "wang", agreement=0.5))
     desk.undo(first.iri, "li", "too quick")
     assert stands(desk, RELIEF) == (Status.ACCEPTED, 0.6)
     assert [each.who for each in desk.reviews(RELIEF.iri.value)] == ["wang"]
@@ -135,9 +137,9 @@ def test_taking_back_earlier_review_leaves_what_later_ones_say(desk: Decisions) 
 
 def test_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -> None:
     seen = version_of(desk.store, RELIEF.iri.value)
-    desk.review(RELIEF.iri.value, "accept", "li", expected=seen)
+    desk.review(RELIEF.iri.value, ReviewDecision("accept", "li", expected=seen))
     with pytest.raises(StaleError):
-        desk.review(RELIEF.iri.value, "reject", "wang", expected=seen)
+        desk.review(RELIEF.iri.value, ReviewDecision("reject", "wang", expected=seen))
     assert stands(desk, RELIEF)[0] is Status.ACCEPTED
 
 
@@ -163,13 +165,13 @@ def test_a_malformed_review_changes_nothing(
 ) -> None:
     last = desk.changes.last
     with pytest.raises(fault):
-        desk.review(RELIEF.iri.value, kind, "li", agreement=agreement)
+        desk.review(RELIEF.iri.value, ReviewDecision(kind, "li", agreement=agreement))
     assert desk.changes.last == last
 
 
 def test_what_is_no_claim_is_not_reviewed(desk: Decisions) -> None:
     with pytest.raises(UsageError, match="no claim"):
-        desk.review("https://example.org/nothing", "accept", "li")
+        desk.review("https://example.org/nothing", ReviewDecision("accept", "li"))
 
 
 def test_the_base_has_claims_of_both_kinds(base: KnowledgeBase, tmp_path: Path) -> None:
@@ -218,7 +220,7 @@ def test_retraction_needs_source_reason_and_editor(
         assert text in capsys.readouterr().err
 
 
-def test_review_beside_running_writer_says_how_to_send_it_there(
+def test_review_beside_running_writer_names_its_address(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with KnowledgeBase.open(kb, write=True):
@@ -227,25 +229,27 @@ def test_review_beside_running_writer_says_how_to_send_it_there(
     assert "/curate/review" in capsys.readouterr().err
 
 
-def test_editor_settles_dispute_and_undoing_it_opens_dispute_again(desk: Decisions) -> None:
+def test_undo_of_editors_decision_reopens_dispute(desk: Decisions) -> None:
     iri = RELIEF.iri.value
     for who, kind in (("li", "accept"), ("wang", "reject")):
-        desk.review(iri, kind, who)
+        desk.review(iri, ReviewDecision(kind, who))
     followed = Opinions(desk.store)
     desk.changes.listeners.append(followed)
     disputed = stands(desk, RELIEF)
-    assert iri in followed.disputed()
+    assert iri in followed.disputed_claims()
 
-    settled = desk.review(iri, "reject", "zhao", "the passage says otherwise", settles=True)
+    settled = desk.review(
+        iri, ReviewDecision("reject", "zhao", "the passage says otherwise", settles=True)
+    )
     assert stands(desk, RELIEF)[0] is Status.REJECTED
     assert followed.of(iri).keys() == Opinions(desk.store).of(iri).keys() == {"wang", "zhao"}
-    assert not followed.disputed()
+    assert not followed.disputed_claims()
     with pytest.raises(UsageError, match="no dispute"):
-        desk.review(iri, "reject", "chen", settles=True)
+        desk.review(iri, ReviewDecision("reject", "chen", settles=True))
 
-    desk.review(iri, "unsure", "chen")  # so that undoing evaluates the rest
+    desk.review(iri, ReviewDecision("unsure", "chen"))  # so that undoing evaluates the rest
     desk.undo(settled.iri, "zhao", "too soon")
-    assert iri in followed.disputed()
+    assert iri in followed.disputed_claims()
     assert stands(desk, RELIEF)[0] is disputed[0]
     desk.changes.listeners.remove(followed)
 
@@ -255,7 +259,7 @@ def test_saved_queue_is_queue_that_is_made(desk: Decisions, tmp_path: Path) -> N
     made = Queue(store, Opinions(store))
     made.save(path, "one", 7, "ab")
     made.cite({HARM.iri.value: 3.0})
-    desk.review(SWEETNESS.iri.value, "reject", "li")
+    desk.review(SWEETNESS.iri.value, ReviewDecision("reject", "li"))
 
     opened = Queue(store, Opinions(store), None, path, "one")
     assert (opened.sequence, opened.digest) == (7, "ab")

@@ -193,7 +193,7 @@ def test_one_of_the_readers_makes_a_page(deployment: Deployment) -> None:
     assert made() == before + 1
 
 
-def test_browsers_told_to_stay_with_tls_over_tls_alone(deployment: Deployment) -> None:
+def test_hsts_is_sent_over_tls_only(deployment: Deployment) -> None:
     trusted = ssl.create_default_context(cafile=deployment.folder / "full.pem")
     for path in (ASK, "/healthz", f"/page/{concepts(deployment.ports[0])[0]}"):
         forwarded = get(deployment.port, path, X_Forwarded_Proto="https")[2]
@@ -277,7 +277,7 @@ def test_the_readers_are_counted_together(deployment: Deployment) -> None:
 
 
 @pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])
-def test_proxy_believed_only_where_settings_say_there_is_one(
+def test_proxy_headers_are_trusted_by_setting_only(
     small_kb: Path, proxies: int, believed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = replace(Settings(), server=ServerSettings(proxies=proxies))
@@ -296,7 +296,7 @@ def test_proxy_believed_only_where_settings_say_there_is_one(
         site.close()
 
 
-def test_image_copies_files_that_are_there_and_runs_as_nobody_in_particular() -> None:
+def test_image_copies_existing_files_and_runs_unprivileged() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY ")]
     sources = [name for each in copied for name in each if not name.startswith(("--", "/opt"))]
@@ -321,7 +321,7 @@ def test_image_copies_files_that_are_there_and_runs_as_nobody_in_particular() ->
     assert "HEALTHCHECK" in text
 
 
-def test_every_service_of_project_read_only_and_without_capabilities() -> None:
+def test_every_service_is_read_only_without_capabilities() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     services = [each for each in compose["services"].values() if each.get("image") == "shiyi"]
     assert len(services) == 3

@@ -210,9 +210,7 @@ def test_a_comparison_counts_agreement_and_each_side_alone(making: ModuleType) -
     }
 
 
-def test_difference_explained_by_claim_that_stands_or_said_not_taken_over(
-    making: ModuleType,
-) -> None:
+def test_difference_is_explained_by_standing_claim(making: ModuleType) -> None:
     stands = making.explain_difference(set(), {"苦"}, {"苦": {"tcm-mkg-chp"}})
     assert "stands as a claim" in stands
     assert "not taken over" in making.explain_difference(set(), {"苦"}, {})

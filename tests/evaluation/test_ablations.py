@@ -65,7 +65,7 @@ def whole(base: KnowledgeBase) -> EvaluationContext:
 
 def under(whole: EvaluationContext, method: str, *ablate: str) -> EvaluationContext:
     request = replace(whole.request, methods=(method,), ablate=ablate)
-    bench = EvaluationContext(whole.base, whole.settings, request, whole.shared)
+    bench = EvaluationContext(whole.base, whole.settings, request, whole.resources)
     bench.__dict__["runtime"] = whole.runtime
     return bench
 
@@ -95,9 +95,7 @@ def test_every_switch_changes_what_its_methods_find(
     assert found(under(whole, method), method) != found(under(whole, method, switch), method)
 
 
-def test_general_graph_alone_has_no_school_and_no_answered_questions(
-    whole: EvaluationContext,
-) -> None:
+def test_general_graph_has_no_school_or_answered_question(whole: EvaluationContext) -> None:
     taught = replace(whole.settings, chain=replace(whole.settings.chain, school="伤寒"))
     bench = under(whole, "chain", "general-kg-only")
     bench.__dict__["runtime"] = replace(whole.runtime, settings=taught)
@@ -167,7 +165,7 @@ def test_every_method_reads_every_task(
     whole: EvaluationContext, files: dict[str, Path], task: str
 ) -> None:
     request = Request(task, str(files[task]), methods=METHODS)
-    bench = EvaluationContext(whole.base, whole.settings, request, whole.shared)
+    bench = EvaluationContext(whole.base, whole.settings, request, whole.resources)
     bench.__dict__["runtime"] = whole.runtime
     report = TASKS[task](bench, request, lambda *_: None)
     assert [run.method for run in report.runs] == list(METHODS)

@@ -136,7 +136,7 @@ def test_name_of_no_training_case_composed_of_parts() -> None:
     assert min(scores) == 0.0
 
 
-def test_rare_signs_count_more_and_long_lists_gain_nothing(kitchen: KnowledgeBase) -> None:
+def test_rare_signs_weigh_more_than_long_lists(kitchen: KnowledgeBase) -> None:
     bench = EvaluationContext(kitchen, Settings(), Request("mcq", "none"))
     scorer = SignsScorer(bench.view, bench.linking)
     cold, heat, other = scorer.scores("胃不适，喜温", ["脾胃虚寒证", "胃热证", "阴虚质"])
@@ -155,7 +155,7 @@ def test_every_part_learns_herbs_from_prescriptions() -> None:
     assert learned.regress(["没见过"]).tolist() == [0.0, 0.0]
 
 
-def test_hidden_layer_learns_what_goes_with_two_symptoms_together() -> None:
+def test_hidden_layer_learns_pairs_of_symptoms() -> None:
     had = np.array([[1, 0], [0, 1], [1, 1]] * 40, dtype=float)
     given = np.array([[1, 0, 0], [1, 0, 0], [0, 0, 1]] * 40, dtype=float)
     layer = HiddenLayer.trained(had, given)

@@ -55,7 +55,7 @@ def test_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> None:
     assert set(asked.texts) == {"花生", "山药", "枸杞子", "藜芦"}
 
 
-def test_who_holds_every_claim_for_equally_sure_cannot_tell_surest(base: KnowledgeBase) -> None:
+def test_equal_confidences_cannot_rank_claims(base: KnowledgeBase) -> None:
     assert accuracy(base, "fused") == accuracy(base, "paths") == 1.0
     index = EvaluationContext(base, Settings(), Request("mcq", "claims")).linker.index
     drawn = {
@@ -69,7 +69,7 @@ def test_who_holds_every_claim_for_equally_sure_cannot_tell_surest(base: Knowled
     assert len(set(flat.scorer("neighbourhood").scores(stem, options))) == 1
 
 
-def test_each_kind_of_question_names_claims_that_answer_it(base: KnowledgeBase) -> None:
+def test_each_generated_question_names_its_claims(base: KnowledgeBase) -> None:
     bench = EvaluationContext(base, Settings(), Request("retrieval", "claims"))
     asked = claim_questions(base.store, bench.runtime.facts, bench.linker, seed=0)
     known = set(bench.view.projection.claims)
@@ -125,9 +125,7 @@ def bench(base: KnowledgeBase) -> EvaluationContext:
     return EvaluationContext(base, Settings(), Request("recommend", "claims"))
 
 
-def test_as_many_questions_asked_for_symptoms_diseases_and_syndromes(
-    mfh_base: KnowledgeBase,
-) -> None:
+def test_symptoms_diseases_and_syndromes_have_equal_questions(mfh_base: KnowledgeBase) -> None:
     asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
     assert Counter(each.stratum for each in asked.items) == {
         "Symptom": 1,
@@ -175,7 +173,7 @@ def test_a_base_without_advice_is_told_so(tmp_path: Path) -> None:
         evaluate(opened, Settings(), Request("recommend", "claims"))
 
 
-def test_natures_of_one_character_read_where_they_are_asked_for(mfh_base: KnowledgeBase) -> None:
+def test_one_character_natures_are_read_where_asked(mfh_base: KnowledgeBase) -> None:
     opened = bench(mfh_base)
     reader = StatementReader(opened.view, opened.linking)
 

@@ -39,7 +39,7 @@ def test_gain_is_discounted_by_logarithm_of_rank() -> None:
     assert ndcg_at([], GOLD, 5) == 0.0
 
 
-def test_gain_over_what_was_found_forgives_what_is_missing() -> None:
+def test_gain_over_found_items_ignores_missing_ones() -> None:
     assert ndcg_of_found(["x", "a", "y"], GOLD, 3) == pytest.approx(1 / math.log2(3))
     assert ndcg_of_found(["a", "x", "b"], GOLD, 1) == 1.0 > ndcg_at(["a", "x", "b"], GOLD, 3)
     assert ndcg_of_found(["x"], GOLD, 3) == 0.0

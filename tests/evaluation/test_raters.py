@@ -37,7 +37,7 @@ def sheet(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
 
 
-def test_sheets_hold_every_answer_blinded_and_in_another_order_for_each_rater(kit: Path) -> None:
+def test_sheets_are_blinded_and_ordered_by_rater(kit: Path) -> None:
     one, two = sheet(kit / "sheet-1.csv"), sheet(kit / "sheet-2.csv")
     assert len(one) == 4
     assert tuple(one[0]) == SHEET
@@ -92,7 +92,7 @@ def read(kit: Path, *words: str) -> list[str]:
     return ["agreement", str(kit), *words]
 
 
-def test_filled_sheets_give_means_by_method_alpha_and_every_rating(
+def test_filled_sheets_give_means_alpha_and_ratings(
     kit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheets = [filled(kit, tmp_path, 1), filled(kit, tmp_path, 2)]
@@ -135,7 +135,7 @@ def test_ratings_off_scale_and_unknown_items_are_counted(
     assert "1 an item rated twice by one person (first: bad.csv:5)" in output
 
 
-def test_empty_sheets_and_folder_without_key_one_clear_line(kit: Path, tmp_path: Path) -> None:
+def test_empty_sheets_or_missing_key_give_one_line(kit: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds a rating yet"):
         main(read(kit))
     with pytest.raises(UsageError, match=r"key\.json"):

@@ -69,7 +69,7 @@ def test_run_that_was_cut_off_is_measured_again(home: Path) -> None:
     assert store.get(request) is None
 
 
-def test_what_was_written_since_build_part_of_what_run_kept_by(tmp_path: Path) -> None:
+def test_run_key_includes_changes_since_build(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
     with KnowledgeBase.open(tmp_path / "kb") as opened:
         assert state_of(opened) == opened.release

@@ -53,7 +53,7 @@ def test_odd_one_out_is_option_without_evidence(kitchen: KnowledgeBase) -> None:
     assert text.chosen == frozenset("B")
 
 
-def test_where_none_of_them_offered_only_claim_of_relation_answers(kitchen: KnowledgeBase) -> None:
+def test_only_claim_of_relation_answers_without_option(kitchen: KnowledgeBase) -> None:
     scorer = bench(kitchen).scorer("fused")
     on_record = asked("下列哪一项脾胃虚寒证禁用？", "百合", "绿豆", "以上都不是")
     assert read_choice(on_record, scorer).chosen == frozenset("B")
@@ -94,7 +94,7 @@ def test_a_statement_is_true_on_record_only(kitchen: KnowledgeBase) -> None:
     assert (unknown.chosen, unknown.abstained) == (frozenset({"false"}), True)
 
 
-def test_withholding_source_takes_only_what_stands_on_it_alone(kitchen: KnowledgeBase) -> None:
+def test_withholding_source_removes_claims_of_it_alone(kitchen: KnowledgeBase) -> None:
     index = bench(kitchen).linker.index
     whole = View.read(kitchen.store, index, "x")
     less = View.read(kitchen.store, index, "x", without=["diet"])

@@ -13,7 +13,13 @@ from shiyi.evaluation.tasks.answers import (
     is_documented,
     load_document_questions,
 )
-from shiyi.evaluation.tasks.confidence import gaps, rank_tails, symmetric_relations, train_model
+from shiyi.evaluation.tasks.confidence import (
+    Split,
+    gaps,
+    rank_tails,
+    symmetric_relations,
+    train_model,
+)
 from shiyi.reasoning.embeddings.triples import Floats, Names, Row
 from shiyi.settings import ReasoningSettings
 
@@ -67,13 +73,14 @@ def test_command_gives_errors_and_ranked_tails_with_intervals(
 
 
 @pytest.mark.neural
-def test_what_symmetric_relations_say_from_other_end_helps_where_it_is_looked_up() -> None:
+def test_lookup_uses_symmetric_relations_from_other_end() -> None:
     rows = both_ways()
     training, test = rows[50:], rows[:50]
     model = train_model(training, "ukge_logi", 1, 30.0, QUICK)
     (plain, _), (looked, _) = (gaps(model, training, test, each) for each in (False, True))
     assert looked.mean() < plain.mean()
-    ranks = [rank_tails(model, model.names, training, test, lookup=each) for each in (False, True)]
+    split = Split(model.names, training, test)
+    ranks = [rank_tails(model, split, lookup=each) for each in (False, True)]
     assert ranks[1][""].reciprocal.mean() >= ranks[0][""].reciprocal.mean()
 
 
@@ -84,7 +91,7 @@ class Alphabet:
         return np.array([3.0, 2.0, 1.0, 0.0], np.float32)
 
 
-def test_what_is_left_out_of_ranking_named_and_counts() -> None:
+def test_entries_left_out_of_ranking_are_counted() -> None:
     names = Names(("a", "b", "c", "d"), ("r",))
     training: list[Row] = [
         ("d", "r", "a", 1.0),
@@ -96,30 +103,30 @@ def test_what_is_left_out_of_ranking_named_and_counts() -> None:
     asked: list[Row] = [("d", "r", "c", 0.1)]
     places = {
         name: 1 / each.reciprocal[0]
-        for name, each in rank_tails(Alphabet(), names, training, asked).items()
+        for name, each in rank_tails(Alphabet(), Split(names, training, asked)).items()
     }
     assert places["raw"] == 3  # after a and b
     assert places[""] == 2  # d r a is known; d r b only from the other end
     assert places["both_ways"] == 1
     assert 1 / places["oracle"] == pytest.approx((1 + 1 / 2) / 2)  # c or b, nobody can say
-    known = rank_tails(Alphabet(), names, training, asked, [("d", "r", "b", 0.5)])
+    known = rank_tails(Alphabet(), Split(names, training, asked, [("d", "r", "b", 0.5)]))
     assert known[""].reciprocal[0] == 1
-    looked = rank_tails(Alphabet(), names, [*training, *asked], asked, lookup=True)
+    looked = rank_tails(Alphabet(), Split(names, [*training, *asked], asked), lookup=True)
     assert looked["raw"].reciprocal[0] == 1 / 2  # what training states comes first, a before c
 
 
 def test_oracle_is_given_only_where_relation_is_symmetric() -> None:
     names, one = Names(("a", "b", "c", "d"), ("r",)), [("a", "r", "b", 1.0), ("a", "r", "c", 1.0)]
-    assert set(rank_tails(Alphabet(), names, one[:1], one[1:])) == {"", "raw"}
-    assert rank_tails(Alphabet(), names, one, [("z", "r", "a", 1.0)]) == {}
+    assert set(rank_tails(Alphabet(), Split(names, one[:1], one[1:]))) == {"", "raw"}
+    assert rank_tails(Alphabet(), Split(names, one, [("z", "r", "a", 1.0)])) == {}
 
 
-def test_relation_symmetric_where_most_of_it_stands_both_ways() -> None:
+def test_relation_is_symmetric_where_mostly_stated_twice() -> None:
     one: list[Row] = [("a", "with", "b", 1.0), ("b", "with", "a", 1.0), ("a", "has", "b", 1.0)]
     assert symmetric_relations(one) == {"with"}
 
 
-def test_too_few_triples_guessed_by_means_and_notes_say_so(
+def test_too_few_triples_are_guessed_by_means(
     kitchen_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few: list[Row] = [("a", "r", "b", 0.5), ("b", "r", "c", 0.7)]

@@ -102,7 +102,7 @@ def test_an_unreachable_model_fails_before_anything_is_measured(
     assert output.out == ""
 
 
-def test_no_model_and_task_without_one_one_clear_line(
+def test_missing_model_gives_one_line(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("SHIYI_MODELS_ANSWER", raising=False)

@@ -102,7 +102,7 @@ def test_lines_say_what_quads_say_byte_by_byte(fused: bool) -> None:
         assert sorted(lines) == sorted(quads)
 
 
-def test_each_claim_judged_as_if_it_were_validated_by_itself() -> None:
+def test_each_claim_is_validated_independently() -> None:
     rng = random.Random(5)  # noqa: S311 - a seed
     claims = [made(rng) for _ in range(20)]
     classes = {each.iri: SCHEMA.superclasses(each.kind) for each in INDEX.concepts}

@@ -94,9 +94,7 @@ def test_pdf_whose_pages_grow_thousandfold_is_refused(tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("ending", [".txt", ".md", ".html", ".epub", ".pdf"])
 @pytest.mark.filterwarnings("ignore")
-def test_file_of_any_ending_and_bytes_read_or_refused(
-    tmp_path: Path, ending: str, content: bytes
-) -> None:
+def test_any_file_is_read_or_refused(tmp_path: Path, ending: str, content: bytes) -> None:
     path = tmp_path / f"a{ending}"
     path.write_bytes(content)
     with suppress(ShiyiError):  # anything else is a crash
@@ -113,7 +111,7 @@ def test_epub_that_names_file_outside_finds_nothing(tmp_path: Path) -> None:
         read_text(path, LIMIT)
 
 
-def test_html_nested_deep_read_and_nested_without_end_refused(tmp_path: Path) -> None:
+def test_deep_html_is_read_and_endless_html_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text("<div>" * 2_000 + "甘" + "</div>" * 2_000, "utf-8")
     assert "甘" in read_text(path, 4 * LIMIT)[1].text

@@ -129,7 +129,7 @@ def test_process_that_dies_while_sending_breaks_the_pool() -> None:
 
 @pytest.mark.skipif(not RAY, reason="ray is not installed: make scale")
 @pytest.mark.filterwarnings("ignore")
-def test_ray_gives_what_one_process_gives_though_worker_killed(index: Path, books: Path) -> None:
+def test_ray_result_is_same_after_killed_worker(index: Path, books: Path) -> None:
     import ray
 
     expected, _ = alone(index, books)
@@ -170,7 +170,7 @@ def test_a_number_of_workers_is_a_number(index: Path, books: Path, workers: str)
         next(spread_batches(reader_of(index), documents(books), Report(), workers))
 
 
-def test_passages_of_source_linked_in_processes_and_taken_up_again(
+def test_passages_are_linked_in_processes_and_resumed(
     starter_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = tmp_path / "in.jsonl"

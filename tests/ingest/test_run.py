@@ -89,7 +89,7 @@ def collection(path: Path, books: int) -> Path:
     return path
 
 
-def test_book_ingested_with_quotes_in_place_and_accepted_view_stays(kb: Path) -> None:
+def test_ingested_book_leaves_accepted_view_unchanged(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         before = set(base.store.match(graph=DefaultGraph()))
     done = shiyi(kb, "ingest", "books", str(SAMPLE), "--json")
@@ -141,9 +141,7 @@ def test_running_it_again_changes_nothing(kb: Path) -> None:
 
 
 @pytest.mark.parametrize(("others", "left"), [({"rules"}, True), ({"llm"}, False)])
-def test_one_way_of_reading_takes_nothing_back_that_another_found(
-    kb: Path, others: set[str], left: bool
-) -> None:
+def test_one_extractor_retracts_nothing_of_another(kb: Path, others: set[str], left: bool) -> None:
     assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
     with KnowledgeBase.open(kb, write=True) as base:
         claims = len(_claims(base.store))
@@ -178,9 +176,7 @@ def twelve(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 
 @pytest.mark.parametrize("size", [1, 60_000, 150_000])
-def test_killed_and_run_again_it_is_as_if_undisturbed(
-    kb: Path, twelve: tuple[Path, set[Quad]], size: int
-) -> None:
+def test_killed_run_can_be_repeated(kb: Path, twelve: tuple[Path, set[Quad]], size: int) -> None:
     books, expected = twelve
     killed = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "ingest", "books", str(books)],
@@ -196,7 +192,7 @@ def test_killed_and_run_again_it_is_as_if_undisturbed(
     assert stored_quads(kb) == expected
 
 
-def test_sources_that_agree_meet_in_one_claim_with_one_confidence(kb: Path, tmp_path: Path) -> None:
+def test_agreeing_sources_give_one_claim(kb: Path, tmp_path: Path) -> None:
     books = collection(tmp_path / "books.jsonl", 3)
     assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
     with KnowledgeBase.open(kb) as base:
@@ -208,7 +204,7 @@ def test_sources_that_agree_meet_in_one_claim_with_one_confidence(kb: Path, tmp_
             assert text(number.object) == "0.949347"  # 1 - (1 - 0.7 * 0.9) ** 3
 
 
-def test_what_is_forgotten_gone_whole_and_may_come_again(kb: Path, tmp_path: Path) -> None:
+def test_forgotten_source_is_removed_and_can_return(kb: Path, tmp_path: Path) -> None:
     before = stored_quads(kb)
     books = collection(tmp_path / "books.jsonl", 3)
     shiyi(kb, "ingest", "books", str(books))
@@ -250,7 +246,7 @@ def _claim(subject: str, predicate: NamedNode, message: str) -> Claim:
     return Claim(resource(subject), predicate, resource(message), (evidence,))
 
 
-def test_claim_that_breaks_shape_goes_to_quarantine_with_report() -> None:
+def test_nonconforming_claim_is_quarantined_with_report() -> None:
     right = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
     wrong = _claim("substance-gouqizi", SHIYI.hasNature, "flavour-sweet")
     judged = Gate(INDEX).judge([ProposedClaim(right), ProposedClaim(wrong)])
@@ -375,7 +371,7 @@ def undisturbed(before: Path, newer: Path) -> set[Quad]:
 
 
 @from_table
-def test_killed_while_it_takes_back_what_is_said_no_more_next_run_ends_it(
+def test_killed_retraction_is_finished_by_next_run(
     before: Path, newer: Path, undisturbed: set[Quad], tmp_path: Path, when: str, number: int
 ) -> None:
     kb = tmp_path / "kb"
@@ -402,7 +398,7 @@ def test_killed_while_it_takes_back_what_is_said_no_more_next_run_ends_it(
     assert quads_of(kb) == undisturbed
 
 
-def test_what_newer_file_says_no_more_gone_and_rest_stands(
+def test_newer_file_retracts_what_it_omits(
     before: Path, undisturbed: set[Quad], tmp_path: Path
 ) -> None:
     content = {str(quad) for quad in undisturbed}

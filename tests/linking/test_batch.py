@@ -50,7 +50,7 @@ def test_several_processes_write_what_one_writes(source: Path, tmp_path: Path) -
     assert rows[3]["mentions"] == []
 
 
-def test_run_that_was_stopped_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
+def test_stopped_run_resumes(source: Path, tmp_path: Path) -> None:
     whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     link_passages(source, whole, small)
     with pytest.raises(KeyboardInterrupt):

@@ -42,7 +42,7 @@ def pairs(links: Sequence[LayerLink]) -> set[tuple[str, str]]:
     return {(each.case.text, each.term.text) for each in links}
 
 
-def test_near_one_of_two_planted_vectors_linked_and_not_far_one() -> None:
+def test_near_planted_vector_is_linked_not_far_one() -> None:
     (link,) = link_layers(entries("0"), entries("10", "170"), Planted(), 0.35)
     assert link.term.text == "10"
     assert link.similarity == pytest.approx(np.cos(np.radians(10)), abs=1e-6)
@@ -53,7 +53,7 @@ def test_nothing_farther_than_the_threshold_is_linked() -> None:
     assert len(link_layers(entries("0"), entries("60"), Planted(), 0.6)) == 1
 
 
-def test_many_cases_share_term_from_case_to_term_and_one_has_it_other_way() -> None:
+def test_many_cases_share_term_in_one_direction() -> None:
     cases, terms = entries("0", "8", "20"), entries("10", "90")
     assert pairs(link_layers(cases, terms, Planted(), 0.3)) == {
         ("0", "10"),
@@ -75,7 +75,7 @@ def test_term_is_found_by_any_of_its_wordings() -> None:
     assert (link.term.iri, link.term.text, link.mutual) == ("x:one", "5", True)
 
 
-def test_unknown_direction_refused_and_no_text_gives_no_link() -> None:
+def test_unknown_direction_is_refused() -> None:
     with pytest.raises(FormatError, match="sideways"):
         link_layers(entries("0"), entries("1"), Planted(), 0.3, "sideways")
     assert link_layers([], entries("1"), Planted(), 0.3) == ()
@@ -99,7 +99,7 @@ def terms() -> list[LayerEntry]:
     ]
 
 
-def test_curated_table_sends_classical_and_veiled_words_to_terms(terms: list[LayerEntry]) -> None:
+def test_curated_table_links_classical_words_to_terms(terms: list[LayerEntry]) -> None:
     model = open_shipped()
     assert model is not None
     known = {each.text for each in terms}
@@ -112,9 +112,7 @@ def test_curated_table_sends_classical_and_veiled_words_to_terms(terms: list[Lay
     assert found["不更衣"].justification == CURATED
 
 
-def test_embedding_alone_links_most_of_fixture_and_little_that_stands_for_nothing(
-    terms: list[LayerEntry],
-) -> None:
+def test_embedding_alone_links_most_of_fixture(terms: list[LayerEntry]) -> None:
     model = open_shipped()
     assert model is not None
     iris: dict[str, set[str]] = {}
@@ -133,7 +131,7 @@ def test_embedding_alone_links_most_of_fixture_and_little_that_stands_for_nothin
     assert len(right) >= 0.3 * sum(bool(each) for each in wanted.values())
 
 
-def test_every_expression_has_register_and_says_where_it_stands_or_that_it_is_in_use() -> None:
+def test_every_expression_has_register_and_place() -> None:
     for each in euphemisms().values():
         assert each.register in {"classical", "euphemism", "colloquial"}
         assert re.fullmatch(r"《[^《》]+》.+|习用|现代口语", each.source), each

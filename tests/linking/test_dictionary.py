@@ -75,7 +75,7 @@ def test_english_name_whole_word_and_may_be_plural(dictionary: Dictionary) -> No
     assert found(dictionary, "Goji berries!") == [("goji berries", "substance-gouqizi")]
 
 
-def test_shorter_name_found_where_longer_one_ends_in_word(dictionary: Dictionary) -> None:
+def test_shorter_name_is_found_inside_longer_one(dictionary: Dictionary) -> None:
     assert found(dictionary, "ginger candyfloss") == [("ginger", "substance-shengjiang")]
 
 
@@ -83,13 +83,13 @@ def test_author_behind_latin_name_may_be_left_out(dictionary: Dictionary) -> Non
     assert found(dictionary, "Lycium barbarum")[0][1] == "substance-gouqizi"
 
 
-def test_nature_or_channel_takes_no_character_out_of_word(dictionary: Dictionary) -> None:
+def test_nature_or_channel_does_not_cut_word(dictionary: Dictionary) -> None:
     assert found(dictionary, "肺炎怎么办") == []
     assert found(dictionary, "我怕寒潮") == []
     assert found(dictionary, "I have a cold") == []
 
 
-def test_nature_or_channel_found_alone_or_where_natures_spoken_of(dictionary: Dictionary) -> None:
+def test_nature_or_channel_is_found_in_context(dictionary: Dictionary) -> None:
     assert found(dictionary, "寒") == [("寒", "nature-cold")]
     assert [iri for _, iri in found(dictionary, "性寒，味甘，归肺经")] == [
         "nature-cold",
@@ -174,7 +174,7 @@ def test_labels_of_accepted_view_are_read_from_store() -> None:
     }
 
 
-def test_form_of_several_labels_keeps_one_sense_concept_most_direct(dictionary: Dictionary) -> None:
+def test_form_of_several_labels_keeps_best_sense(dictionary: Dictionary) -> None:
     senses = dictionary.exact("ginger")
     concepts = [dictionary.index.concepts[each.concept].iri for each in senses]
     assert len(set(concepts)) == len(senses) == 2
@@ -217,7 +217,7 @@ def test_everyday_name_is_known_whole_and_for_sure(linker: Linker, name: str, co
 
 
 @pytest.mark.parametrize("text", ["red", "juice", "black", "my dog", "up to date", "红花油"])
-def test_what_thing_looks_like_and_name_amid_other_words_no_food(linker: Linker, text: str) -> None:
+def test_name_inside_other_words_is_no_food(linker: Linker, text: str) -> None:
     assert [found.iri for found in linker.link(text) if found.iri] == []
 
 
@@ -226,7 +226,7 @@ def test_food_named_after_another_is_not_that_other(linker: Linker) -> None:
     assert linked == {"substance-pepino", "substance-chayote"}
 
 
-def test_every_herb_of_favism_list_to_be_avoided_without_enzyme(starter: Starter) -> None:
+def test_favism_list_herbs_are_avoided_without_enzyme(starter: Starter) -> None:
     values = {
         (local_name(c.subject.value), local_name(term_text(c.object)))
         for c in starter.claims
@@ -266,14 +266,12 @@ def folder(name_index: LabelIndex, tmp_path_factory: pytest.TempPathFactory) -> 
     return home
 
 
-def test_what_is_opened_links_and_completes_as_what_is_made(
-    name_index: LabelIndex, folder: Path
-) -> None:
+def test_opened_dictionary_links_as_built_one(name_index: LabelIndex, folder: Path) -> None:
     opened = LabelIndex.load(folder, name_index.release)
     assert opened == name_index
     made = open_names(folder, opened)
     assert made is not None
-    before, after = Linker(name_index), Linker(opened, made=made)
+    before, after = Linker(name_index), Linker(opened, arrays=made)
     assert list(before.dictionary.forms) == list(after.dictionary.forms)
     for text in TEXTS:
         assert before.link(text) == after.link(text)
@@ -307,7 +305,7 @@ def test_damaged_trie_is_refused_before_it_is_read(
         Dictionary(name_index, Memmap.open(tmp_path / NAMES_FILE))
 
 
-def test_form_of_very_many_concepts_keeps_every_one_once() -> None:
+def test_form_of_many_concepts_keeps_each_once() -> None:
     many = 20_000
     concepts = tuple(Concept(f"urn:{i}", "Food", "同名", "") for i in range(many))
     labels = tuple(Label("同名", "zh", i, PREFERRED) for i in range(many))

@@ -77,9 +77,7 @@ def test_frozen_set_linked_as_well_as_it_was(linker: Linker) -> None:
     assert found["unknown"].count("") >= 0.93 * len(found["unknown"]), found
 
 
-def test_mentions_written_before_any_result_seen_linked_as_well_as_they_were(
-    linker: Linker,
-) -> None:
+def test_mentions_fixed_before_results_are_linked(linker: Linker) -> None:
     found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
     assert found["known"].count("") >= 0.92 * len(found["known"]), found
     assert found["unknown"].count("") >= 0.82 * len(found["unknown"]), found
@@ -101,7 +99,7 @@ def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
 
 
 @from_table
-def test_name_not_taken_for_what_it_is_confused_with(
+def test_name_is_not_linked_to_confusable_one(
     linker: Linker, text: str, is_: str, is_not: str
 ) -> None:
     found = linked(linker, text)
@@ -110,12 +108,12 @@ def test_name_not_taken_for_what_it_is_confused_with(
 
 
 @from_table
-def test_neighbour_that_base_lacks_not_taken_for_one_it_has(linker: Linker, text: str) -> None:
+def test_unknown_neighbour_is_not_linked_to_known(linker: Linker, text: str) -> None:
     assert linked(linker, text) == []
 
 
 @from_table
-def test_letters_that_only_look_like_right_ones_read_as_them(linker: Linker, text: str) -> None:
+def test_lookalike_letters_are_normalized(linker: Linker, text: str) -> None:
     assert linked(linker, text) == ["substance-gouqizi"]
 
 
@@ -130,26 +128,24 @@ def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
 
 
 @from_table
-def test_word_that_shares_one_character_and_strange_else_means_nothing(
-    linker: Linker, text: str
-) -> None:
+def test_one_shared_character_gives_no_link(linker: Linker, text: str) -> None:
     assert linked(linker, text) == []
 
 
 @from_table
-def test_one_word_of_phrase_not_taken_for_what_phrase_far_from(linker: Linker, text: str) -> None:
+def test_single_word_of_distant_phrase_is_unlinked(linker: Linker, text: str) -> None:
     guessed = [each for each in linker.link(text) if each.justification == SEMANTIC]
     assert guessed == []
 
 
 @pytest.mark.parametrize("text", ["date night", "heart of the city", "spring water", "sage advice"])
-def test_name_that_context_refuses_does_not_come_back_by_meaning(linker: Linker, text: str) -> None:
+def test_name_refused_by_context_stays_refused(linker: Linker, text: str) -> None:
     assert not {"substance-dazao", "season-spring"} & set(linked(linker, text))
     assert all(each.justification != SEMANTIC for each in linker.link(text) if each.iri)
 
 
 @from_table
-def test_short_name_that_is_small_word_too_meant_in_capitals_only(
+def test_short_name_equal_to_word_needs_capitals(
     linker: Linker, text: str, names: list[str]
 ) -> None:
     small = {"disease-ankylosing-spondylitis", "supplement-same", "supplement-magnesium"}
@@ -166,7 +162,7 @@ def test_lily_food_is_not_lily_of_valley(linker: Linker) -> None:
     assert "substance-baihe" not in linked(linker, "Convallaria majalis")
 
 
-def test_name_that_stands_in_another_word_by_chance_no_mention(linker: Linker) -> None:
+def test_name_inside_unrelated_word_is_no_mention(linker: Linker) -> None:
     assert linker.link("很多人参加了") == ()
     assert linked(linker, "人参加黄芪") == ["substance-renshen", "substance-huangqi"]
 
@@ -199,13 +195,13 @@ def test_a_link_says_how_it_was_found(linker: Linker) -> None:
 
 
 @from_table
-def test_what_sounds_like_name_one_unless_it_cuts_words_of_question(
+def test_homophone_is_linked_unless_it_cuts_words(
     linker: Linker, text: str, sounds: list[str]
 ) -> None:
     assert ids([m for m in linker.link(text) if m.justification == SIMILAR]) == sounds
 
 
-def test_medicine_that_is_merely_spelt_alike_not_taken_for_it() -> None:
+def test_medicine_of_similar_spelling_is_not_linked() -> None:
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
     body = tuple(label for label in index.labels if "prednisone" not in label.text.lower())
     linker = Linker(LabelIndex("r", index.concepts, body))
@@ -313,9 +309,7 @@ def test_enormous_text_is_linked_up_to_most_mentions(linker: Linker) -> None:
 
 
 @from_table
-def test_ten_times_text_takes_no_more_than_about_ten_times_steps(
-    linker: Linker, piece: str
-) -> None:
+def test_linking_steps_grow_linearly_with_text(linker: Linker, piece: str) -> None:
     def steps(count: int) -> int:
         text, taken = piece * count, 0
 
@@ -335,7 +329,7 @@ def test_ten_times_text_takes_no_more_than_about_ten_times_steps(
     assert steps(1000) <= 12 * steps(100) + 1000
 
 
-def test_of_long_run_of_strange_words_only_first_compared_with_names(
+def test_only_first_unknown_words_are_compared(
     linker: Linker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linker.link("warfrin")

@@ -46,7 +46,7 @@ def test_words_of_questions_are_no_content() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=200))
-def test_any_unicode_folds_to_text_that_can_be_encoded_and_traced_back(text: str) -> None:
+def test_any_unicode_folds_to_traceable_text(text: str) -> None:
     folded = normalise(text)
     folded.text.encode()
     start, end = folded.span(0, len(folded.text))
@@ -70,7 +70,7 @@ def test_the_language_is_told_by_the_characters(text: str, language: str) -> Non
     assert language_of(text) == language
 
 
-def test_pinyin_has_no_tones_and_skips_what_is_not_chinese() -> None:
+def test_pinyin_has_no_tones_and_skips_other_scripts() -> None:
     assert syllables("维生素C") == ("wei", "sheng", "su")
     assert join_latin("Gou-Qi zi".lower()) == "gouqizi"
 

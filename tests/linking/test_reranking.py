@@ -70,7 +70,7 @@ def test_choice_that_is_no_candidate_refused_and_told(
     )
 
 
-def test_mention_that_model_passes_over_stays_as_it_was(endpoint: Endpoint, linker: Linker) -> None:
+def test_mention_ignored_by_model_is_unchanged(endpoint: Endpoint, linker: Linker) -> None:
     found = picked(endpoint, linker, AMBIGUOUS, [{"mention": 7, "candidate": 1}])
     assert found.mentions == linker.link(AMBIGUOUS)
     assert "replied nothing" in found.notices[0]
@@ -95,7 +95,7 @@ def test_reply_of_another_form_told_and_changes_nothing(
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500])
-def test_model_that_cannot_be_had_told_without_key_and_changes_nothing(
+def test_unavailable_model_is_reported_without_key(
     endpoint: Endpoint, linker: Linker, status: int
 ) -> None:
     found = picked(endpoint, linker, AMBIGUOUS, "", status=status)
@@ -138,7 +138,7 @@ def test_the_words_around_decide_which_candidate_comes_first(linker: Linker) -> 
     assert linker.link("lingzhi and chicken soup")[0].iri == food
 
 
-def test_command_asks_configured_model_and_tells_what_went_wrong(
+def test_command_asks_model_and_reports_errors(
     endpoint: Endpoint,
     starter_kb: Path,
     monkeypatch: pytest.MonkeyPatch,

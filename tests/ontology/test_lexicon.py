@@ -46,7 +46,7 @@ def test_faulty_sentences_are_refused(tables: Path, rows: str) -> None:
         sentences.__wrapped__("faulty")
 
 
-def test_cues_refer_to_others_and_stand_near_one_another(tables: Path) -> None:
+def test_cues_refer_to_others_within_distance(tables: Path) -> None:
     table = [
         "cue\tzh\ten",
         "# parts",

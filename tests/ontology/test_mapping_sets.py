@@ -37,7 +37,7 @@ def test_there_are_mapping_sets() -> None:
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
-def test_mapping_set_has_licence_id_prefixes_and_ground_in_each_row(path: Path) -> None:
+def test_mapping_set_has_licence_prefixes_and_justifications(path: Path) -> None:
     head = [x for x in path.read_text("utf-8").splitlines() if x.startswith("#")]
     prefixes = {found[1] for x in head if (found := re.match(r"#  (\w+): http", x))}
     assert any(x.startswith("#license: https://creativecommons.org/") for x in head)
@@ -104,7 +104,7 @@ def test_every_row_names_open_source_it_stands_on() -> None:
                 assert any(each in row["comment"].lower() for each in named), row
 
 
-def test_row_of_disease_or_sign_stands_in_row_it_names() -> None:
+def test_disease_row_stands_in_named_row() -> None:
     if not (DATA / "doid").is_dir():
         pytest.skip(f"the open data are not at {DATA}; set SHIYI_DATA")
     crosswalk = set()

@@ -176,7 +176,7 @@ def test_schema_is_asked_for_where_there_is_form() -> None:
     assert formats[1] == {"type": "json_object"}
 
 
-def test_each_task_has_address_and_refusal_for_good_fault() -> None:
+def test_each_task_has_address_and_refusal() -> None:
     stubborn = Maker(refused={"user": "no"})
     with playing(OLLAMA) as one, playing(stubborn) as other:
         reads = settings_for(other).answer_url

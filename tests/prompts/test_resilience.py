@@ -44,7 +44,7 @@ def asks(model: CircuitBreaker, times: int = 1) -> None:
             model.complete("hello")
 
 
-def test_who_was_silent_left_alone_and_tried_by_one_call(endpoint: tuple[Endpoint, Silent]) -> None:
+def test_silent_endpoint_is_probed_by_one_call(endpoint: tuple[Endpoint, Silent]) -> None:
     server, silent = endpoint
     model = CircuitBreaker(adapter(server, timeout=0.3), 0.3, wasted=0.2)
     asks(model, 10)
@@ -58,9 +58,7 @@ def test_who_was_silent_left_alone_and_tried_by_one_call(endpoint: tuple[Endpoin
     assert len(server.asked) == 5
 
 
-def test_one_that_has_not_answered_not_waited_for_and_one_that_has(
-    endpoint: tuple[Endpoint, Silent],
-) -> None:
+def test_only_responsive_endpoint_is_waited_for(endpoint: tuple[Endpoint, Silent]) -> None:
     server, silent = endpoint
     model = CircuitBreaker(adapter(server, timeout=30), 30, patience=0.2)
     asks(model, 9)  # one of them asks it, and is reported so long before its 30 s
@@ -76,7 +74,7 @@ def test_one_that_has_not_answered_not_waited_for_and_one_that_has(
     assert found[-1:] == ["word"]
 
 
-def test_short_faults_and_nonsense_do_not_make_it_so(endpoint: tuple[Endpoint, Silent]) -> None:
+def test_short_faults_do_not_open_circuit(endpoint: tuple[Endpoint, Silent]) -> None:
     server, _ = endpoint
     model = chat(server)
     for result in ((500, ""), (200, ""), (401, "")):
@@ -88,7 +86,7 @@ def test_short_faults_and_nonsense_do_not_make_it_so(endpoint: tuple[Endpoint, S
     assert len(server.asked) == 4
 
 
-def test_questions_answered_of_claims_while_others_wait_for_model(
+def test_claim_answers_do_not_wait_for_model(
     endpoint: tuple[Endpoint, Silent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, silent = endpoint

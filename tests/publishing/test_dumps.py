@@ -211,7 +211,7 @@ def test_claims_in_rdf_11_lose_nothing(store: OxigraphStore) -> None:
     assert from_rdf11(plain) == before
 
 
-def test_json_ld_says_with_short_names_what_turtle_says(store: OxigraphStore) -> None:
+def test_json_ld_equals_turtle(store: OxigraphStore) -> None:
     written = dump(store, "jsonld")
     by_iri = {node["iri"]: node for node in json.loads(written)["@graph"]}
     assert by_iri["id:substance-goji"]["interactsWith"] == {"iri": "id:drug-warfarin"}
@@ -222,7 +222,7 @@ def test_json_ld_says_with_short_names_what_turtle_says(store: OxigraphStore) ->
     assert values == {(q.subject, q.predicate, q.object) for q in parse(turtle.decode(), "x.ttl")}
 
 
-def test_piece_of_base_survives_way_to_rdf_11_and_back(starter_kb: Path) -> None:
+def test_base_survives_rdf_11_round_trip(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         subjects = [quad.subject for quad in base.store.match(None, RDF.type)][::20]
         quads = {
@@ -300,7 +300,7 @@ def test_neo4j_and_kgx_edges_end_at_known_nodes(store: OxigraphStore) -> None:
     assert all(row[0].startswith("shiyi.id:") for row in nodes.rows)
 
 
-def test_relation_has_biolink_predicate_that_is_true_of_it() -> None:
+def test_relation_has_valid_biolink_predicate() -> None:
     terms = biolink_terms()
     assert terms["contraindicatedIn"] == "biolink:contraindicated_in"
     assert terms["studiedFor"] == "biolink:studied_to_treat"
@@ -309,7 +309,7 @@ def test_relation_has_biolink_predicate_that_is_true_of_it() -> None:
     assert not {"cautionIn", "suitableFood", "unsuitableFood", "hasRedFlag"} & terms.keys()
 
 
-def test_kgx_qualifies_edges_by_what_evidence_states_and_gives_attributes_to_nodes() -> None:
+def test_kgx_has_qualified_edges_and_node_attributes() -> None:
     made = planted()
     for relation, value, qualifiers in (
         (SHIYI.hasIngredient, PEAR, (("amount", "9 g"), ("rating", "major"))),
@@ -334,7 +334,7 @@ def test_kgx_qualifies_edges_by_what_evidence_states_and_gives_attributes_to_nod
     ] == "shiyi.id:substance-pear"
 
 
-def test_tables_carry_how_claim_known_and_what_denies_it() -> None:
+def test_tables_state_kind_of_evidence_and_denials() -> None:
     recalled = Evidence(
         UNOPENED[EvidenceKind.RECALLED],
         Confidence(0.45),

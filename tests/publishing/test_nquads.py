@@ -75,7 +75,7 @@ def lines_of(quads: set[Quad]) -> list[bytes]:
 
 
 @given(some.lists(some.lists(some.binary(max_size=3), max_size=6), max_size=30))
-def test_runs_on_disk_merged_in_order_each_line_once(blocks: list[list[bytes]]) -> None:
+def test_sorted_runs_merge_without_duplicates(blocks: list[list[bytes]]) -> None:
     clean = [[b"<" + each.translate(None, b"\r\n") + b">" for each in block] for block in blocks]
     wanted = sorted({each for block in clean for each in block})
     assert list(sort_unique([list(block) for block in clean], run=5)) == wanted
@@ -91,7 +91,7 @@ def test_graph_of_line_is_one_of_its_quad(quads: set[Quad]) -> None:
 
 
 @given(some.sets(QUADS, max_size=12))
-def test_turtle_and_trig_of_lines_say_what_lines_say(quads: set[Quad]) -> None:
+def test_turtle_and_trig_equal_n_quads(quads: set[Quad]) -> None:
     for name, wanted in (
         ("trig", quads),
         ("ttl", {quad for quad in quads if quad.graph_name == DefaultGraph()}),
@@ -102,7 +102,7 @@ def test_turtle_and_trig_of_lines_say_what_lines_say(quads: set[Quad]) -> None:
 
 
 @given(some.sets(QUADS, max_size=12))
-def test_lines_in_rdf_11_sorted_and_have_no_triple_terms(quads: set[Quad]) -> None:
+def test_rdf_11_lines_have_no_triple_terms(quads: set[Quad]) -> None:
     found = list(lowered_lines(lines_of(quads)))
     assert found == lines_of(set(to_rdf11(quads)))
     assert not any(isinstance(quad.object, Triple) for quad in to_rdf11(quads))

@@ -120,7 +120,7 @@ def test_the_canonical_hash_is_that_of_rdfc(home: Path) -> None:
     assert again == packed.decode().splitlines()
 
 
-def test_blank_nodes_named_by_what_is_said_of_them() -> None:
+def test_blank_nodes_are_named_by_their_statements() -> None:
     found = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
     forms = []
     for names in (("x", "y"), ("b7", "a1")):
@@ -275,6 +275,6 @@ def test_figures_of_the_evaluation_become_a_table(tmp_path: Path) -> None:
     assert not list((tmp_path / "s").iterdir())
 
 
-def test_name_that_is_no_release_said_to_be_none(tmp_path: Path) -> None:
+def test_unknown_release_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="neither a release nor a knowledge base"):
         edition(str(tmp_path), Settings(kb=tmp_path))

@@ -70,7 +70,7 @@ def test_every_class_property_scheme_and_shape_has_place(page: Seen) -> None:
     assert {f"scheme-{kind}" for kind in KINDS.values()} <= page.ids
 
 
-def test_every_link_leads_to_place_of_page_and_nothing_loaded(page: Seen) -> None:
+def test_page_links_resolve_and_nothing_is_loaded(page: Seen) -> None:
     assert len(page.links) > 150
     assert {link.removeprefix("#") for link in page.links} <= page.ids
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
@@ -109,7 +109,7 @@ def test_pages_in_docs_are_those_of_vocabulary() -> None:
         assert content == reference_html(language), "run make docs"
 
 
-def test_every_scheme_has_title_definition_and_source_in_both_languages() -> None:
+def test_every_scheme_has_bilingual_title_and_definition() -> None:
     facts: dict[str, dict[str, set[str | None]]] = {}
     for quad in vocabulary_quads():
         result = facts.setdefault(text(quad.subject), {})
@@ -148,7 +148,7 @@ def test_every_example_of_property_is_claim_of_base(starter: Starter) -> None:
     assert [each for each in examples if each not in claimed] == []
 
 
-def test_constitution_standard_names_predecessor_and_tops_scheme_s_own(starter_kb: Path) -> None:
+def test_constitution_standard_names_its_predecessor(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         replacing = list(base.store.match(None, REPLACES, graph=DefaultGraph()))
         sources = {text(q.subject) for q in base.store.match(None, RDF.type, SHIYI.Source)}

@@ -53,7 +53,7 @@ def test_texts_no_edges_and_importance_covers_every_node() -> None:
     assert sum(made.importance(PageRankSettings()).values()) == pytest.approx(len(made.nodes))
 
 
-def test_importance_that_was_written_that_of_graph_until_it_changes(tmp_path: Path) -> None:
+def test_stored_importance_is_current_until_graph_changes(tmp_path: Path) -> None:
     made = bases.runtime().projection
     settings = PageRankSettings()
     made.save(tmp_path, settings)

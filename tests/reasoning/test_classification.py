@@ -12,7 +12,7 @@ from shiyi.reasoning.classification import (
     load_defined_members,
     stored_classifications,
 )
-from shiyi.reasoning.derivation import compare, matters, replace_derived
+from shiyi.reasoning.derivation import compare, is_premise, replace_derived
 from shiyi.sparql.store.oxigraph import OxigraphStore
 
 
@@ -70,5 +70,5 @@ def test_another_population_is_no_taboo_in_pregnancy() -> None:
 def test_claims_of_definition_call_for_new_inference() -> None:
     from shiyi.ontology.schema import Schema
 
-    assert matters(Schema.load(), SHIYI.hasNature.value)
-    assert not matters(Schema.load(), SHIYI.hasMeridianTropism.value)
+    assert is_premise(Schema.load(), SHIYI.hasNature.value)
+    assert not is_premise(Schema.load(), SHIYI.hasMeridianTropism.value)

@@ -48,7 +48,7 @@ def predicted(
     return list(complete(graph, concept_kinds(store), SCHEMA, score, settings))
 
 
-def test_what_is_held_at_bound_not_predicted_and_what_is_above(base: OxigraphStore) -> None:
+def test_prediction_needs_confidence_above_bound(base: OxigraphStore) -> None:
     assert predicted(base, 0.85) == []
     assert len(predicted(base, 0.8501)) > 10
 
@@ -78,7 +78,7 @@ def test_every_tail_of_range_and_nothing_stated_predicted(base: OxigraphStore) -
         assert each.subject != each.object
 
 
-def test_each_head_and_relation_has_at_most_so_many_tails(base: OxigraphStore) -> None:
+def test_tails_by_head_and_relation_are_limited(base: OxigraphStore) -> None:
     few = predicted(base, 1.0, CompletionSettings(tails_per_head=1))
     assert len({(p.subject, p.predicate) for p in few}) == len(few)
 

@@ -59,7 +59,7 @@ def test_an_empty_graph_has_no_ranks() -> None:
     assert pagerank(0, ints(), ints(), np.array([], dtype=np.float64), PLAIN).size == 0
 
 
-def test_within_question_only_claims_on_paths_count_and_each_once() -> None:
+def test_question_graph_counts_each_path_claim_once() -> None:
     shared = Hop("a", "p", "b", "1", 0.5)
     paths = [
         Path((shared, Hop("b", "p", "c", "2", 0.4))),
@@ -72,7 +72,7 @@ def test_within_question_only_claims_on_paths_count_and_each_once() -> None:
     assert importance_on_paths([], PLAIN) == {}
 
 
-def test_answers_rank_by_whole_release_or_by_what_question_found_as_asked() -> None:
+def test_ranking_uses_release_or_question_graph() -> None:
     seeds = [iri for iri in bases.runtime().facts.classes if "symptom" in iri or "syndrome" in iri]
     scores = []
     published = PathSettings(scorer="mean_entities")

@@ -67,7 +67,7 @@ def test_what_is_not_there_leads_nowhere() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hop_may_be_refused_by_where_it_starts_and_ends(seed: int) -> None:
+def test_hop_is_filtered_by_its_ends(seed: int) -> None:
     projection, plan = graph(seed), (Step("p"), Step("q", forward=False))
     even = {place for place, node in enumerate(projection.nodes) if int(node[1:]) % 2 == 0}
 
@@ -126,7 +126,7 @@ def test_best_rows_those_of_all_put_in_order(groups: int) -> None:
         assert best_rows(group, score, through, most).tolist() == expected.tolist()
 
 
-def test_claims_listed_by_node_and_property_on_either_side() -> None:
+def test_claims_are_listed_by_node_and_property() -> None:
     projection = graph(4)
     ends = {
         True: (projection.source, projection.target),
@@ -135,7 +135,7 @@ def test_claims_listed_by_node_and_property_on_either_side() -> None:
     every = np.arange(len(projection.nodes), dtype=np.int32)
     for forward, (near, _) in ends.items():
         for kind, name in enumerate(projection.predicates):
-            origin, edges = projection.leaving(every, Step(name, forward))
+            origin, edges = projection.outgoing(every, Step(name, forward))
             expected = [
                 (n, e)
                 for n in every

@@ -51,7 +51,7 @@ def base() -> OxigraphStore:
     return store
 
 
-def test_chain_as_sure_as_weakest_link_and_names_every_premise() -> None:
+def test_chain_has_confidence_of_weakest_premise() -> None:
     found = reported(("a", "within", "b", 0.9), ("b", "within", "c", 0.6))
     chain = found["a", "within", "c"]
     assert chain.confidence == 0.6
@@ -72,7 +72,7 @@ def test_the_surest_of_several_ways_is_kept() -> None:
     assert found["a", "within", "d"].premises == ("awithinc", "cwithind")
 
 
-def test_what_is_stated_and_what_joins_thing_to_itself_does_not_follow() -> None:
+def test_stated_and_reflexive_claims_are_not_derived() -> None:
     found = reported(
         ("a", "meets", "b", 0.9),
         ("b", "meets", "a", 0.2),
@@ -91,9 +91,7 @@ def test_what_is_stated_and_what_joins_thing_to_itself_does_not_follow() -> None
         max_size=14,
     )
 )
-def test_no_statement_surer_than_premises_and_order_changes_nothing(
-    rows: list[tuple[int, int, str, float]],
-) -> None:
+def test_no_entailment_is_surer_than_premises(rows: list[tuple[int, int, str, float]]) -> None:
     claims = {(f"n{a}", p, f"n{b}"): stored for a, b, p, stored in rows if a != b}
     named = {f"{s}{p}{o}": stored for (s, p, o), stored in claims.items()}
     found = reported(*((*text, stored) for text, stored in claims.items()))
@@ -133,7 +131,7 @@ def test_same_follows_as_in_reasoner_for_owl_rl(base: OxigraphStore) -> None:
     assert values == theirs - stated
 
 
-def test_entailments_stand_apart_with_rule_and_premises_and_no_claims(base: OxigraphStore) -> None:
+def test_entailments_name_rule_and_premises(base: OxigraphStore) -> None:
     before = set(base.match(None, None, None, DERIVED))
     replace_derived(base, entailment_quads(base), ["entailed"])
     assert set(base.match(None, None, None, DERIVED)) == before
@@ -205,7 +203,7 @@ def test_contraindication_reaches_narrower_conditions_but_not_broader_ones() -> 
     assert triples(found) == {("urn:x", "derivedCaution", "urn:b")}
 
 
-def test_what_holds_for_class_of_medicines_holds_for_members() -> None:
+def test_claim_of_medicine_class_holds_for_members() -> None:
     found = inferred(
         [edge("urn:x", "interactsWith", "urn:class")], broader={"urn:m": frozenset({"urn:class"})}
     )
@@ -220,7 +218,7 @@ def test_dish_inherits_from_its_ingredient_at_weakest_premise() -> None:
     assert len(found[0].premises) == 2
 
 
-def test_implication_carries_taboo_to_who_implies_and_never_back() -> None:
+def test_taboo_follows_implication_in_one_direction() -> None:
     link = (edge("urn:a", "impliesSyndrome", "urn:b"),)
     forward = inferred([edge("urn:x", "contraindicatedIn", "urn:b")], implications=link)
     back = inferred([edge("urn:x", "contraindicatedIn", "urn:a")], implications=link)
@@ -254,7 +252,7 @@ EDGES = st.lists(
     st.lists(st.tuples(NODES, NODES), max_size=6),
 )
 @settings(max_examples=80, deadline=None)
-def test_benefit_never_derived_and_no_derivation_surer_than_premises(
+def test_benefit_is_never_derived(
     edges: list[Edge], above: list[tuple[str, str]], parts: list[tuple[str, str]]
 ) -> None:
     broader = {one: frozenset({other}) for one, other in above}
@@ -267,7 +265,7 @@ def test_benefit_never_derived_and_no_derivation_surer_than_premises(
         assert not any(VOCAB + name in p for name in BENEFIT for p in found.premises)
 
 
-def test_derived_graph_names_rule_and_premises_and_stays_apart() -> None:
+def test_derived_graph_names_rule_and_premises() -> None:
     store = bases.stored()
     dish, drug = NamedNode(bases.iri("dish-ginger")), NamedNode(bases.iri("drug-warfarin"))
     member = NamedNode(bases.iri("substance-ginger"))

@@ -11,11 +11,11 @@ from werkzeug.exceptions import TooManyRequests
 
 from shiyi.curation.accounts import Role
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.errors import StaleError
 from shiyi.server.curating.session import HOURS
 from shiyi.server.curating.sign_in import TRIES, Lockout
-from shiyi.server.http.access import FAILURES, SECONDS, Throttle
+from shiyi.server.http.rate_limit import FAILURES, SECONDS, Throttle
 from shiyi.server.site import tokens as clock
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.journal import read_journal
@@ -63,7 +63,7 @@ def test_token_that_has_ended_does_not_begin_again(
     assert tokens.find(text) is None
 
 
-def test_session_ends_in_time_and_one_from_future_nobodys(
+def test_session_expires_and_future_one_is_invalid(
     tmp_path: Path, turn: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_desks(tmp_path) as desks:
@@ -115,7 +115,7 @@ def test_decisions_keep_their_order_whatever_their_stamps_say(tmp_path: Path) ->
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
         desk = Decisions(Changes(kb.writer, now))
         made = [
-            desk.review(claim, verdict, f"p{at}", "", key=f"k{at}")
+            desk.review(claim, ReviewDecision(verdict, f"p{at}", "", key=f"k{at}"))
             for at, verdict in enumerate(("accept", "reject", "unsure", "accept", "reject"))
         ]
         assert [each.number for each in made] == [1, 2, 3, 4, 5]
@@ -124,7 +124,9 @@ def test_decisions_keep_their_order_whatever_their_stamps_say(tmp_path: Path) ->
         assert [each.number for each in latest] == [5, 4, 3, 2, 1]
         before = desk.assess(claim).version
         with pytest.raises(StaleError):
-            desk.review(claim, "accept", "p9", "", expected=before[:-1] + "0", key="k9")
+            desk.review(
+                claim, ReviewDecision("accept", "p9", "", expected=before[:-1] + "0", key="k9")
+            )
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
         again = Decisions(Changes(kb.writer)).changes.latest(10)
         assert [each.number for each in again] == [5, 4, 3, 2, 1]

@@ -126,7 +126,7 @@ time.sleep(60)
     assert list((small_kb / "snapshots").iterdir()) == []
 
 
-def test_full_disk_clear_error_and_writing_goes_on_afterwards(tmp_path: Path) -> None:
+def test_full_disk_gives_error_and_writing_resumes(tmp_path: Path) -> None:
     build_generation(tmp_path, [], {})
     program = """
 import resource, signal, sys
@@ -283,7 +283,7 @@ def test_worker_that_was_not_guarded_still_reaches_nobody(shared_kb: Path, canar
     assert canary.visits == 0
 
 
-def test_where_sockets_cannot_be_taken_away_pool_says_so(
+def test_pool_reports_missing_network_isolation(
     shared_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     greeting = {"outcome": "ready", "network_blocked": False}

@@ -57,20 +57,20 @@ def test_a_close_frees_its_number_where_it_begins() -> None:
 
 @pytest.mark.skipif(bool(missing()), reason=missing() or "strace is here")
 @pytest.mark.parametrize("stage", TRACED, ids=lambda stage: stage.name)
-def test_system_call_that_fails_loses_nothing_and_stops_nothing(stage: Stage) -> None:
+def test_failing_system_call_loses_nothing(stage: Stage) -> None:
     row = system_call_faults(stage, 6, SEED)
     assert row.met > 3
     assert (row.lost, row.torn, row.doubled, row.stuck, row.notes) == (0, 0, 0, 0, [])
 
 
-def test_lost_file_and_flipped_bit_found_mended_or_refused() -> None:
+def test_damage_is_repaired_or_refused() -> None:
     row = damage(12, SEED)
     assert row.files > 35
     assert row.found > 25
     assert (row.unseen, row.notes) == (0, [])
 
 
-def test_backup_and_journal_bring_back_all_that_was_written() -> None:
+def test_backup_and_journal_restore_everything() -> None:
     row = drill(20_000)
     assert (row.lost, row.torn) == (0, 0)
 
@@ -115,7 +115,7 @@ def test_a_process_is_killed_and_not_ended() -> None:
     assert len(text) >= 2
 
 
-def test_hostile_requests_of_every_kind_leave_server_as_it_was() -> None:
+def test_hostile_requests_leave_server_unchanged() -> None:
     row = hostile(len(KINDS), SEED)
     assert len(KINDS) >= 40
     assert (row.faults, row.good_failed, row.notes) == (

@@ -339,7 +339,7 @@ def test_there_are_more_than_seven_thousand_texts() -> None:
     assert len(set(sample(1, 500))) == 500
 
 
-def test_every_text_same_literal_in_store_journal_and_after_restart(small_kb: Path) -> None:
+def test_text_is_same_literal_after_restart(small_kb: Path) -> None:
     place = graph("hostile")
     quads = [Quad(A, P, Literal(text), place) for text in texts() if "\x00" not in text]
     with KnowledgeBase.open(small_kb, write=True) as kb:
@@ -364,7 +364,7 @@ def test_every_text_is_bound_into_query_as_itself() -> None:
     assert (seen, len(store)) == (len(texts()), len(texts()))
 
 
-def test_no_text_becomes_iri_that_says_more_than_one_term(writable_kb: KnowledgeBase) -> None:
+def test_no_text_becomes_more_than_one_term(writable_kb: KnowledgeBase) -> None:
     refused, some = 0, texts() if NIGHTLY else sample(0, 1500)
     before = len(writable_kb.store)
     for number, text in enumerate(some):
@@ -400,7 +400,7 @@ def test_every_name_that_the_server_reads_is_sent(desks: FullDesks) -> None:
         assert set(names) >= set(schemas[model]["properties"]), path
 
 
-def test_indexes_made_of_any_text_and_questions_answered_beside_it(tmp_path: Path) -> None:
+def test_indexes_accept_any_text(tmp_path: Path) -> None:
     kb, strange = tmp_path / "kb", [each for each in texts() if not each.isprintable()]
     assert any("\x00" in each for each in strange)
     found = list(
@@ -450,7 +450,7 @@ def test_every_parameter_and_segment_takes_any_text(desks: FullDesks, who: str) 
     line.close()
 
 
-def test_every_form_takes_any_text_and_no_form_writes_by_it(desks: FullDesks) -> None:
+def test_every_form_accepts_any_text(desks: FullDesks) -> None:
     line, before, asked = Line(desks, "admin"), state(desks), 0
     kind = "application/x-www-form-urlencoded"
     for at, (path, names) in enumerate(sorted(routes(desks)[1].items())):
@@ -478,7 +478,7 @@ def test_every_form_takes_any_text_and_no_form_writes_by_it(desks: FullDesks) ->
     line.close()
 
 
-def test_files_of_any_name_and_content_refused_or_read(desks: FullDesks) -> None:
+def test_files_of_any_name_are_read_or_refused(desks: FullDesks) -> None:
     line, before = Line(desks, "admin"), state(desks)
     csrf = csrf_in(line.ask("GET", "/curate/account")[1])
     assert csrf
@@ -503,7 +503,7 @@ def multipart(csrf: str, text: str) -> tuple[bytes, str]:
     return content.encode("utf-8", "replace"), "multipart/form-data; boundary=edge"
 
 
-def test_with_true_token_hostile_fields_refused_or_kept_as_text(desks: FullDesks) -> None:
+def test_hostile_fields_with_valid_token_stay_text(desks: FullDesks) -> None:
     visitor, faults = desks.visitor("admin"), 0
     csrf = csrf_in(visitor.get("/curate/account").body)
     assert csrf

@@ -83,7 +83,7 @@ def test_there_are_as_many_attacks_as_said() -> None:
 
 
 @pytest.mark.parametrize("place", ["question", "label"])
-def test_no_order_obeyed_no_secret_told_and_nothing_changed(
+def test_injected_orders_change_and_reveal_nothing(
     runtime: Runtime, endpoint: Endpoint, place: str
 ) -> None:
     before, asked = state(runtime), 0
@@ -276,7 +276,7 @@ def test_every_prompt_has_worked_case_to_answer_by() -> None:
     assert all(isinstance(_example(name), dict) for name in TASKS.values())
 
 
-def test_no_reply_changes_base_shows_what_it_orders_or_tells_secret(
+def test_no_model_reply_changes_base(
     tmp_path: Path, enemy: Enemy, hostile: Endpoint, canary: Canary
 ) -> None:
     kb = build(tmp_path / "kb")
@@ -311,7 +311,7 @@ def test_no_reply_changes_base_shows_what_it_orders_or_tells_secret(
     assert nobody_wrote_the_key(tmp_path) > 5
 
 
-def test_reading_with_it_accepts_nothing_and_takes_nothing_that_no_passage_says(
+def test_reading_with_injection_accepts_nothing(
     tmp_path: Path, enemy: Enemy, hostile: Endpoint, canary: Canary
 ) -> None:
     kb, page = tmp_path / "kb", tmp_path / "page.md"

@@ -67,7 +67,7 @@ def test_only_named_functions_put_sparql_together_at_all() -> None:
     assert found == WRITERS
 
 
-def test_sparql_put_together_in_any_way_would_be_seen() -> None:
+def test_any_construction_of_sparql_is_found() -> None:
     text = """
 def one(store, name): return run(f"SELECT * {{ <{name}> ?p ?o }}")
 def two(name): return "ASK { <%s> ?p ?o }" % name

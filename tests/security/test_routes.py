@@ -103,7 +103,7 @@ ASKING = {"/ask", "/constitution", "/check"}
 def test_no_form_of_another_site_writes(desks: Desks) -> None:
     """Every route that takes POST, PUT or DELETE, from a browser that is signed in."""
     answered = set[str]()
-    changes, refused = desks.curation.writing, 0
+    changes, refused = desks.curation.writable_changes, 0
     before = changes.writer.sequence, len(changes.store)
     cookie = desks.cookie(Role.ADMINISTRATOR)
     foreign: tuple[dict[str, str], ...] = (

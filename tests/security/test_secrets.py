@@ -199,7 +199,7 @@ def asked(address: str, path: str, data: bytes | None = None, **headers: str) ->
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_log_of_server_names_nobody_and_nothing_that_was_asked(
+def test_server_log_has_no_names_or_questions(
     endpoint: Endpoint, tmp_path: Path, form: str
 ) -> None:
     """Every request counts as slow here, so that each is logged; passwords and tokens are sent too."""

@@ -104,7 +104,7 @@ def test_port_0_is_free_one_that_log_says(
             assert reply.status == 200
 
 
-def test_number_that_is_no_port_told_and_not_fault(kb: Path) -> None:
+def test_invalid_port_is_reported(kb: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port", "70000"],
         capture_output=True,
@@ -214,7 +214,7 @@ def test_every_error_of_ours_has_a_status() -> None:
         assert status_of(error(*needed.get(error, ("x", 1))))[0] == code
 
 
-def test_missing_or_half_built_knowledge_base_said_at_start(tmp_path: Path) -> None:
+def test_missing_or_partial_base_is_reported_at_start(tmp_path: Path) -> None:
     with pytest.raises(KnowledgeBaseError, match="shiyi build"):
         create_app(tmp_path / "none", Settings())
     (tmp_path / "CURRENT").write_text("gone\n")
@@ -226,9 +226,7 @@ def test_missing_or_half_built_knowledge_base_said_at_start(tmp_path: Path) -> N
 
 
 @from_table
-def test_iri_leads_people_to_page_and_machines_to_data(
-    client: FlaskClient, accept: str, ending: str
-) -> None:
+def test_iri_redirects_to_page_or_data(client: FlaskClient, accept: str, ending: str) -> None:
     reply = client.get("/id/substance-goji", headers={"Accept": accept})
     assert reply.status_code == 303
     assert reply.location == ending
@@ -275,9 +273,7 @@ def test_data_holds_claims_about_it_as_named_reifiers(client: FlaskClient, exten
 
 
 @pytest.mark.parametrize("extension", ["jsonld", "rdf", "ttl", "nt", "nq", "trig"])
-def test_claims_lowered_where_no_triple_terms_asked_for_or_possible(
-    client: FlaskClient, extension: str
-) -> None:
+def test_claims_are_reified_without_triple_terms(client: FlaskClient, extension: str) -> None:
     reply = client.get(f"/data/substance-goji.{extension}")
     assert "version" not in reply.content_type
     form = RdfFormat.from_extension(extension)
@@ -341,7 +337,7 @@ def test_evidence_and_sources_have_pages(client: FlaskClient) -> None:
     assert "https://doi.org/10.1000/x" in client.get("/page/source-book", headers=HTML).text
 
 
-def test_hostile_labels_stay_text_and_hostile_links_not_followed(client: FlaskClient) -> None:
+def test_hostile_labels_are_text_and_links_refused(client: FlaskClient) -> None:
     for address in (path_of(HOSTILE), path_of(DERIVED.iri), "/browse?class=Food"):
         page = client.get(address, headers=HTML).text
         assert "<script>alert" not in page
@@ -477,7 +473,7 @@ def fetched(
     return reply.status, {name.lower(): value for name, value in reply.getheaders()}, read
 
 
-def test_every_citation_of_answer_opens_as_page_and_as_turtle(address: str) -> None:
+def test_every_citation_has_page_and_turtle(address: str) -> None:
     status, _, body = fetched(
         address, "/api/ask", body={"question": "失眠多梦、手脚心热，吃点什么好？", "lang": "zh"}
     )
@@ -526,7 +522,7 @@ def test_pinyin_completes_to_a_chinese_name(address: str) -> None:
     assert any("枸杞" in each["label_zh"] for each in json.loads(body)["completions"])
 
 
-def test_question_of_hundred_thousand_characters_413_in_address_too(address: str) -> None:
+def test_question_of_hundred_thousand_characters_is_413(address: str) -> None:
     status, _, _ = fetched(address, "/ask?q=" + "a" * 100_000, "text/html")
     assert status == 413
     assert fetched(address, "/healthz")[0] == 200

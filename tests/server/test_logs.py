@@ -49,7 +49,7 @@ def test_log_lines_for_people_or_objects_for_programs(form: str) -> None:
         )
 
 
-def test_form_of_log_that_is_not_there_is_named() -> None:
+def test_unknown_log_format_is_named() -> None:
     with pytest.raises(SettingError, match="text, json"):
         configure_logging("xml")
 

@@ -88,7 +88,7 @@ def test_what_is_kept_told_from_what_is_made(client: FlaskClient) -> None:
     assert grown(before, after, 'shiyi_cache_hits_total{kind="pages"}') == 2
 
 
-def test_worker_that_is_ended_counted_and_query_told_as_slow(
+def test_ended_worker_is_counted_as_slow_query(
     client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = reported(client)

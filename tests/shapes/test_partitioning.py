@@ -47,7 +47,7 @@ def planted() -> list[Quad]:
     return quads
 
 
-def test_planted_fault_of_every_shape_found_however_small_parts() -> None:
+def test_planted_faults_are_found_in_any_partition() -> None:
     quads, shapes = planted(), shapes_graph()
     expected = reported(validate(to_graph(quads), shapes))
     assert len(expected) >= len(CASES)
@@ -72,7 +72,7 @@ def test_piece_of_starter_base_gets_same_report(starter_kb: Path) -> None:
     assert reported(validate_parts(lambda: quads, types, shapes, len(quads) // 7)) == expected
 
 
-def test_instance_of_class_below_held_to_shape_and_taken_as_value() -> None:
+def test_subclass_instance_is_validated_and_valid_value() -> None:
     def of(turtle: str) -> list[Quad]:
         return list(parse(PREFIXES + turtle, "x.ttl"))
 

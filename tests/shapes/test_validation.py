@@ -101,9 +101,7 @@ PREFIX sh: <http://www.w3.org/ns/shacl#>
 
 
 @from_table
-def test_property_shape_stays_with_node_shape_it_means_something_to(
-    extra: str, broken: list[URIRef]
-) -> None:
+def test_property_shape_stays_with_its_node_shape(extra: str, broken: list[URIRef]) -> None:
     shapes = Graph().parse(data=TOGETHER.replace("{extra}", extra))
     data = Graph().parse(data=PREFIXES + ":x s:hasFlavour :sweet .")
     assert sorted(each.component for each in validate(data, shapes)) == sorted(map(str, broken))

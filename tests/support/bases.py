@@ -230,7 +230,7 @@ def claims() -> list[Claim]:
     ]
     for each in made:
         known = joined.get(each.iri.value)
-        joined[each.iri.value] = known.joined(each) if known else each
+        joined[each.iri.value] = known.join(each) if known else each
     return list(joined.values())
 
 

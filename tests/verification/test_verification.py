@@ -14,7 +14,7 @@ from shiyi.ingest.tables.starter import Starter
 from shiyi.model.rdf import local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.sparql.base.digests import file_digest
-from shiyi.verification.comparison import read_words, verify_claims
+from shiyi.verification.comparison import Comparison, read_words, verify_claims
 from shiyi.verification.corpora import Corpus, Registry, Table
 from shiyi.verification.names import Subjects
 from shiyi.verification.pointers import check, write_pointers
@@ -67,7 +67,7 @@ def verified(starter: Starter, tmp_path: Path, kind: str = "row") -> tuple[Regis
     registry.add("little", tmp_path / "texts")
     out = tmp_path / "evidence"
     out.mkdir()
-    verify_claims(starter, registry, out=out)
+    verify_claims(Comparison(starter), registry, out=out)
     return registry, out
 
 
@@ -102,7 +102,7 @@ def test_a_read_pointer_names_the_sentence_alone(starter: Starter, tmp_path: Pat
 def test_pointers_that_hold_pass_and_moved_one_fails(starter: Starter, tmp_path: Path) -> None:
     registry, out = verified(starter, tmp_path, "read")
     stored = check(registry, out)
-    assert stored.checked == len(found(out)) > 5
+    assert stored.total == len(found(out)) > 5
     assert stored.faults == []
     file = out / "little.tsv"
     line = next(x for x in file.read_text("utf-8").splitlines() if "h/3" in x)
@@ -140,7 +140,7 @@ def test_entries_of_a_book_keep_their_place(starter: Starter, tmp_path: Path) ->
     registry.add("books", folder)
     out = tmp_path / "evidence"
     out.mkdir()
-    verify_claims(starter, registry, out=out)
+    verify_claims(Comparison(starter), registry, out=out)
     ((row, words),) = read_words(read_pointers(out), registry)
     assert row.claim == ("substance-dingxiang", "hasNature", "nature-warm")
     assert words == text[row.start : row.end] == "内容：味辛，温，无毒。"
@@ -154,7 +154,7 @@ def test_a_corpus_of_another_version_is_refused(starter: Starter, tmp_path: Path
     with pytest.raises(TableError, match="another version"):
         registry.add("little", tmp_path / "texts")
     with pytest.raises(TableError, match="another version"):
-        verify_claims(starter, registry, out=out)
+        verify_claims(Comparison(starter), registry, out=out)
     assert "another version" in check(registry, out).faults[0]
     file.unlink()
     assert "is missing" in check(registry, out).faults[0]
@@ -166,7 +166,7 @@ def test_corpora_are_added_listed_and_removed(starter: Starter, tmp_path: Path) 
     registry.remove("little")
     assert registry.paths() == {}
     result = check(registry, out)
-    assert (result.checked, result.faults) == (0, [])
+    assert (result.total, result.faults) == (0, [])
     assert result.missing["little"] == len(found(out))
     for fault in (lambda: registry.remove("little"), lambda: registry.add("none", tmp_path)):
         with pytest.raises(UsageError):
@@ -176,18 +176,18 @@ def test_corpora_are_added_listed_and_removed(starter: Starter, tmp_path: Path) 
 def test_a_run_without_changes_is_skipped(starter: Starter, tmp_path: Path) -> None:
     registry, out = verified(starter, tmp_path)
     before = file_digest(out / "little.tsv")
-    outcome = verify_claims(starter, registry, out=out)
+    outcome = verify_claims(Comparison(starter), registry, out=out)
     assert outcome.skipped == ["little"]
     assert len(outcome.rows["little"]) == len(found(out))
-    sampled = verify_claims(starter, registry, sample=50, out=out)
+    sampled = verify_claims(Comparison(starter, sample=50), registry, out=out)
     assert not sampled.skipped
-    one = verify_claims(starter, registry, relation="hasEfficacy", out=out)
+    one = verify_claims(Comparison(starter, "hasEfficacy"), registry, out=out)
     assert {row.predicate for row in one.rows["little"]} == {"hasEfficacy"}
     assert len(one.sheet(0.5)) == round(len(one.rows["little"]) * 0.5 + 0.5)
     assert {row.predicate for row in read_pointers(out)} > {"hasEfficacy"}
     assert file_digest(out / "little.tsv") != before  # no longer the whole run
     with pytest.raises(UsageError, match="no corpus"):
-        verify_claims(starter, registry, ["none"], out=out)
+        verify_claims(Comparison(starter), registry, ["none"], out=out)
 
 
 def test_pointers_of_texts_stay_while_the_words_do(starter: Starter, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_pointers_of_texts_stay_while_the_words_do(starter: Starter, tmp_path: P
     )
     gone = dataclasses.replace(mine, object="text/0")
     write_pointers(out / "little.tsv", [mine, gone], "of another run")
-    verify_claims(starter, registry, out=out)
+    verify_claims(Comparison(starter), registry, out=out)
     assert mine.claim in found(out)
     assert gone.claim not in found(out)
     assert len(found(out)) > 1
@@ -250,6 +250,6 @@ def test_evidence_of_corpora_joins_the_claims(starter: Starter) -> None:
     assert all("#" in each.locator for _, each in opened)
     denied = [claim for claim, _ in opened if claim.polarity == "negative"]
     assert denied
-    assert not any(claim.asserted for claim in denied)
+    assert not any(claim.is_asserted for claim in denied)
     row = next(iter(read_pointers()))
     assert dataclasses.replace(row, end=5, start=1).cells()[-3:-1] == ("1", "5")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from soak.disk.tracing import SAID, Call, record_calls
+from soak.disk.tracing import ACKNOWLEDGED, Call, record_calls
 from soak.killing import ForkServer, Stage
 
 WORDS: Final = {"commit": 24, "tokens and accounts": 12, "index build": 3}  # else 6, acknowledged
@@ -74,7 +74,7 @@ class Disk:
         self._inodes = dict[int, Node]()
         self._top = self._read(root)
         self._open = dict[int, _OpenFile]()
-        self._said = Node()
+        self._acknowledged = Node()
 
     def _read(self, path: Path) -> Node:
         found = path.stat()
@@ -135,8 +135,8 @@ class Disk:
         self._open.pop(call.result, None)
         at = call.name == "openat"
         path, flags = Path(os.fsdecode(call.texts[0])), call.words[2 if at else 1]
-        if path == self.root.with_name(SAID):
-            self._open[call.result] = _OpenFile(self._said, appends=True)
+        if path == self.root.with_name(ACKNOWLEDGED):
+            self._open[call.result] = _OpenFile(self._acknowledged, appends=True)
             return
         place = self._place(call.words[0] if at else _HERE, call.texts[0])
         if place is None:
@@ -196,7 +196,7 @@ class Disk:
             begin = int(found[0]) if found else source.at
             content = _content(source.node.changes)[begin : begin + call.result]
             source.at = begin + call.result
-        elif file.node is self._said:
+        elif file.node is self._acknowledged:
             self.acknowledged.append((self.moment, int(content)))
         start = file.node.size if file.appends else file.at
         self._write(file.node, content, start)

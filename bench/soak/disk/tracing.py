@@ -17,7 +17,7 @@ from typing import Final
 from shiyi.errors import ShiyiError
 from soak.killing import PATIENCE, ForkServer, Say, Stage
 
-SAID: Final = "said"  # the file beside the stage's folder where traced work acknowledges
+ACKNOWLEDGED: Final = "said"  # the file beside the stage's folder where traced work acknowledges
 CHANGING: Final = (
     "open", "openat", "creat", "close", "dup", "dup2", "dup3", "fcntl", "lseek", "write",
     "pwrite64", "writev", "sendfile", "copy_file_range", "truncate", "ftruncate", "fallocate",
@@ -61,7 +61,10 @@ def work_limited(
     work: Callable[[Path, int, Say], None], words: int, tries: int, folder: Path, turn: int, _: Say
 ) -> None:
     """Work until so much is acknowledged; after a fault take it up again, ``tries`` times in all."""
-    left, noted = words, os.open(folder.with_name(SAID), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    left, noted = (
+        words,
+        os.open(folder.with_name(ACKNOWLEDGED), os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+    )
 
     def say(number: int) -> None:
         nonlocal left
@@ -129,7 +132,7 @@ def trace_stage(
 
 def reports(folder: Path) -> tuple[list[int], list[str]]:
     """Return the numbers that were acknowledged, and the faults that were reported."""
-    path = folder.with_name(SAID)
+    path = folder.with_name(ACKNOWLEDGED)
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     path.unlink(missing_ok=True)
     return [int(each) for each in lines if each.isdigit()], [e for e in lines if not e.isdigit()]

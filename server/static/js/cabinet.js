@@ -21,9 +21,9 @@ for (const form of document.querySelectorAll("[data-cabinet]")) {
   field.dataset.complete = "whole";
   field.setAttribute("aria-describedby", "things-help");
   row.append(field);
-  const said = document.createElement("p");
-  said.className = "quiet small";
-  said.setAttribute("role", "status");
+  const message = document.createElement("p");
+  message.className = "quiet small";
+  message.setAttribute("role", "status");
   const show = () => {
     box.value = list.join("\n");
     store(list);
@@ -42,7 +42,7 @@ for (const form of document.querySelectorAll("[data-cabinet]")) {
   const add = () => {
     const names = field.value.split(/[\n,，、;；]/).map((each) => each.trim()).filter(Boolean);
     const every = [...new Set([...list, ...names])];
-    said.textContent = every.length > form.dataset.most ? form.dataset.full : "";
+    message.textContent = every.length > form.dataset.most ? form.dataset.full : "";
     list = every.slice(0, form.dataset.most);
     field.value = "";
     show();
@@ -50,7 +50,7 @@ for (const form of document.querySelectorAll("[data-cabinet]")) {
   box.hidden = true;
   box.required = false;
   form.querySelector("label[for=things]").htmlFor = "thing";
-  box.after(chips, row, said);
+  box.after(chips, row, message);
   show();
   new Completion(field); // eslint-disable-line no-undef
   field.addEventListener("taken", add);

@@ -35,13 +35,13 @@
   });
 
   // a decision beside the queue is written without leaving it; the next claim follows
-  const said = document.createElement("p");
-  said.className = "done";
-  said.setAttribute("role", "status");
+  const notice = document.createElement("p");
+  notice.className = "done";
+  notice.setAttribute("role", "status");
   const send = (address, fields) => fetch(address, { method: "POST", body: fields, headers: { Accept: "application/json" } });
   const tell = (text, undo) => {
-    if (!said.isConnected) document.getElementById("main").prepend(said);
-    said.replaceChildren(text, " ", ...(undo ? [undo] : []));
+    if (!notice.isConnected) document.getElementById("main").prepend(notice);
+    notice.replaceChildren(text, " ", ...(undo ? [undo] : []));
   };
   const undoing = (form, change) => {
     const button = document.createElement("button");

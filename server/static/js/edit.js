@@ -12,8 +12,8 @@ for (const form of document.querySelectorAll("[data-editor]")) {
       place.closest(".field")?.classList.toggle("bad", Boolean(mine.length));
       document.getElementById(place.dataset.faultOf)?.setAttribute("aria-invalid", String(Boolean(mine.length)));
     }
-    for (const old of form.querySelectorAll("p.fault[id]")) old.hidden = true; // what the page said before
-    live.textContent = faults.length ? faults.map((each) => each.message).join(" ") : form.dataset.said;
+    for (const old of form.querySelectorAll("p.fault[id]")) old.hidden = true; // faults of the page as it was sent
+    live.textContent = faults.length ? faults.map((each) => each.message).join(" ") : form.dataset.conforms;
     live.classList.toggle("fault", Boolean(faults.length));
   };
   const check = async () => {

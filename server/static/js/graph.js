@@ -224,7 +224,7 @@
 
   const draw = (figure) => {
     const stage = figure.querySelector(".graph-stage");
-    const said = figure.querySelector(".graph-said");
+    const caption = figure.querySelector(".graph-caption");
     const all = JSON.parse(figure.querySelector("script").textContent);
     const most = stage.clientWidth < 520 && all.nodes.some((n) => n.seed) ? 10 : Infinity;
     const some = new Set(all.nodes.slice(0, most).map((n) => n.id));
@@ -250,7 +250,7 @@
     };
     stage.addEventListener("click", (event) => {
       const node = event.target.closest(".g-node");
-      if (!node) { if (!event.target.closest("a")) { state.picture.classList.remove("choosing"); said.textContent = figure.dataset.help; } return; }
+      if (!node) { if (!event.target.closest("a")) { state.picture.classList.remove("choosing"); caption.textContent = figure.dataset.help; } return; }
       if (event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       const id = node.dataset.node;
@@ -264,10 +264,10 @@
       more.textContent = figure.dataset.more;
       more.addEventListener("click", async () => {
         more.disabled = true;
-        try { data = { ...await grown(data, id), grown: true }; show(); choose(id); } catch { said.textContent = document.body.dataset.lost; }
+        try { data = { ...await grown(data, id), grown: true }; show(); choose(id); } catch { caption.textContent = document.body.dataset.lost; }
         more.disabled = false;
       });
-      said.replaceChildren(open, " ", ...(id.startsWith("https://w3id.org/shiyi/id/") ? [more] : []));
+      caption.replaceChildren(open, " ", ...(id.startsWith("https://w3id.org/shiyi/id/") ? [more] : []));
     });
     let width = stage.clientWidth;
     new ResizeObserver(() => { if (Math.abs(stage.clientWidth - width) > 40) { width = stage.clientWidth; show(); } }).observe(stage);

@@ -10,7 +10,7 @@ for (const button of $$("[data-theme-switch]")) {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* not kept, still shown */ }
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* not stored, still shown */ }
     dispatchEvent(new Event("shiyi:theme"));
   });
 }
@@ -42,8 +42,8 @@ class Completion {
     this.list.hidden = true;
     field.after(this.list);
     this.combo = field.tagName !== "TEXTAREA"; // one of several lines stays a text box that has a list
-    const said = this.combo ? { role: "combobox", "aria-expanded": "false" } : { "aria-haspopup": "listbox" };
-    for (const [name, value] of Object.entries({ ...said, "aria-autocomplete": "list", "aria-controls": this.list.id })) field.setAttribute(name, value);
+    const roles = this.combo ? { role: "combobox", "aria-expanded": "false" } : { "aria-haspopup": "listbox" };
+    for (const [name, value] of Object.entries({ ...roles, "aria-autocomplete": "list", "aria-controls": this.list.id })) field.setAttribute(name, value);
     field.addEventListener("input", () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.ask(), 150); });
     field.addEventListener("keydown", (event) => this.key(event));
     field.addEventListener("blur", () => setTimeout(() => this.close(), 150));
@@ -132,14 +132,14 @@ addEventListener("load", () => (window.requestIdleCallback || setTimeout)(() => 
 
 // asking: the answer is watched as it comes; where that cannot be, the form is sent as usual
 const fieldsOf = (form, submitter) => {
-  const said = new URLSearchParams();
+  const fields = new URLSearchParams();
   const replies = [];
   for (const [name, value] of new FormData(form, submitter)) {
     if (!value.trim()) continue;
-    if (name === "reply") replies.push(value.trim()); else said.append(name, value.trim());
+    if (name === "reply") replies.push(value.trim()); else fields.append(name, value.trim());
   }
-  if (replies.length) said.set("q", [said.get("q"), ...replies].join("\n"));
-  return said;
+  if (replies.length) fields.set("q", [fields.get("q"), ...replies].join("\n"));
+  return fields;
 };
 
 async function* eventsOf(reply) {
@@ -157,7 +157,7 @@ async function* eventsOf(reply) {
 }
 
 const PERSONAL = ["age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution", "avoids", "context", "reply", "drop"];
-const addressOf = (said) => PERSONAL.some((name) => said.has(name)) ? "/ask" : `/ask?${said}`;
+const addressOf = (fields) => PERSONAL.some((name) => fields.has(name)) ? "/ask" : `/ask?${fields}`;
 const addressed = new URLSearchParams(location.search);
 if (location.pathname === "/ask" && PERSONAL.some((name) => addressed.has(name))) history.replaceState({}, "", addressed.has("q") ? `/ask?${new URLSearchParams({ q: addressed.get("q") })}` : "/ask"); // an old address
 
@@ -175,7 +175,7 @@ class Asking {
     this.form = form;
     this.submitter = submitter;
     this.tries = tries;
-    this.said = fieldsOf(form, submitter);
+    this.fields = fieldsOf(form, submitter);
     this.panel = document.createElement("div");
     this.panel.className = "progress";
     this.panel.setAttribute("role", "status");
@@ -187,7 +187,7 @@ class Asking {
   }
   async run() {
     try {
-      const reply = await fetch("/api/ask/stream?page=1", { method: "POST", body: this.said, signal: this.stop.signal });
+      const reply = await fetch("/api/ask/stream?page=1", { method: "POST", body: this.fields, signal: this.stop.signal });
       if (!reply.ok) return this.fail((await reply.json()).detail);
       this.answered = true;
       for await (const [name, value] of eventsOf(reply)) {
@@ -201,14 +201,14 @@ class Asking {
   // an answer that broke off is asked for once more; the same question has the same answer
   lost() {
     if (!this.answered || this.tries) return this.fail(words().lost);
-    this.panel.append(line("said", words().lostAgain));
+    this.panel.append(line("step", words().lostAgain));
     setTimeout(() => { if (asking === this) (asking = new Asking(this.form, this.submitter, 1)).run(); }, 1200);
   }
   tell(name, value) {
-    if (name === "linked" && value.length) this.panel.append(line("said", `${words().linked} ${value.map((each) => each.label || each.mention).join(" · ")}`));
-    else if (name === "path") (this.count ??= this.panel.appendChild(line("said", ""))).textContent = `${words().paths} ${++this.paths}`;
+    if (name === "linked" && value.length) this.panel.append(line("step", `${words().linked} ${value.map((each) => each.label || each.mention).join(" · ")}`));
+    else if (name === "path") (this.count ??= this.panel.appendChild(line("step", ""))).textContent = `${words().paths} ${++this.paths}`;
     else if (name === "token") (this.draft ??= this.panel.appendChild(line("draft", ""))).append(`${value} `);
-    else if (name === "warning") this.panel.append(line("said warned", value.text));
+    else if (name === "warning") this.panel.append(line("step warned", value.text));
   }
   fail(detail) {
     const again = document.createElement("button");
@@ -225,9 +225,9 @@ class Asking {
     const main = document.getElementById("main");
     main.innerHTML = html; // nosemgrep: html-from-a-text - our own page, made from the same template as /ask
     document.title = title;
-    history.pushState({}, "", addressOf(this.said)); // a question alone, and nothing of a person
+    history.pushState({}, "", addressOf(this.fields)); // a question alone, and nothing of a person
     shown = location.pathname + location.search;
-    remember(this.said.get("q"));
+    remember(this.fields.get("q"));
     enhance(main);
     scrollTo({ top: 0, behavior: "instant" });
     document.getElementById("answer-title").focus({ preventScroll: true });
@@ -252,7 +252,7 @@ const onAsk = (form) => {
 // what was asked on this device: the question alone, in this browser alone
 const HISTORY = "shiyi:questions";
 const asked = () => { try { return JSON.parse(localStorage.getItem(HISTORY)) || []; } catch { return []; } };
-const keep = (list) => { try { if (list.length) localStorage.setItem(HISTORY, JSON.stringify(list)); else localStorage.removeItem(HISTORY); } catch { /* not kept */ } };
+const keep = (list) => { try { if (list.length) localStorage.setItem(HISTORY, JSON.stringify(list)); else localStorage.removeItem(HISTORY); } catch { /* not stored */ } };
 const remember = (question) => { if (question) keep([{ q: question.slice(0, 300), at: Date.now() }, ...asked().filter((each) => each.q !== question.slice(0, 300))].slice(0, 30)); };
 const onHistory = (box) => {
   const list = asked();

@@ -17,7 +17,7 @@
   let known;
   const terms = () => (known ??= fetch(`/sparql?query=${encodeURIComponent(TERMS)}&format=json`)
     .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(reply.statusText))))
-    .then((said) => said.results.bindings.map((row) => short(row.term.value)), () => { known = undefined; return []; }));
+    .then((reply) => reply.results.bindings.map((row) => short(row.term.value)), () => { known = undefined; return []; }));
   const things = async (words) => {
     if (!words) return [];
     const reply = await fetch(`/api/complete?limit=20&q=${encodeURIComponent(words)}`);
@@ -180,7 +180,7 @@
 
   // running: the clock counts, and it can be cancelled
   let running;
-  const finish = (said) => { clearInterval(running?.ticking); running = undefined; cancel.hidden = true; clock.textContent = said; };
+  const finish = (text) => { clearInterval(running?.ticking); running = undefined; cancel.hidden = true; clock.textContent = text; };
   cancel.addEventListener("click", () => { running?.stop.abort(); finish(form.dataset.cancelled); });
   const show = (page) => {
     const made = new DOMParser().parseFromString(page, "text/html").querySelector("[data-outcome]");

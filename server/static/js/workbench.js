@@ -8,7 +8,7 @@
   if (!query || !bar) return;
   const read = () => { try { return JSON.parse(localStorage.getItem(KEY)) || {}; } catch { return {}; } };
   const state = { tabs: [], at: 0, saved: [], history: [], ...read() };
-  const keep = () => { try { localStorage.setItem(KEY, JSON.stringify(state)); } catch { /* not kept */ } };
+  const keep = () => { try { localStorage.setItem(KEY, JSON.stringify(state)); } catch { /* not stored */ } };
   const named = (text) => { // by its first comment, in the language of the page, or by what it asks
     const words = (text.match(/^#\s*(.+)/)?.[1] || text.replace(/PREFIX\s[^>]*>/gi, "").trim().replace(/\s+/g, " ") || bar.dataset.name).split(" / ");
     return (words[document.documentElement.lang.startsWith("zh") ? 1 : 0] || words[0]).slice(0, 28);

@@ -12,11 +12,10 @@ from typing import Any, Final, Literal
 from shiyi.answering.generation.rewriter import Composition, Listener, add_memory, write_with_model
 from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
-from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.guidance import judge
 from shiyi.answering.sections.plan import write
-from shiyi.answering.understanding.differentiation import Differential, differentiate
+from shiyi.answering.understanding.differentiation import differentiate
 from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.mentions import link_question
 from shiyi.answering.understanding.question import Question, resolve
@@ -158,6 +157,7 @@ def ask(
         remove_unopened(part, verbalizer)
     composed = compose(part, runtime.evidences, spoken)
     clock.lap("answer")
+    leaning = [f"leaning {differential.leaning}"] if differential.leaning else []
     answer = Answer(
         question,
         spoken,
@@ -175,7 +175,22 @@ def ask(
         tuple(part.missing),
         None,
         judge(context, part, composed),
-        _trace(parsed, differential, retrieved, part, composed, clock, request, settings),
+        Trace(
+            queries=(*part.queries, *retrieved.queries),
+            relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
+            rounds=retrieved.rounds,
+            milliseconds=tuple(clock.spent.items()),
+            notes=(*parsed.asks, *leaning, *retrieved.notes),
+            asked=_replay_parameters(request, settings),
+            steps=retrieved.steps,
+            claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
+            texts=tuple(
+                {"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts
+            ),
+            more=tuple(each.claim for each in composed.more),
+            frame=parsed.frame.to_json(),
+            engine=retrieved.engine,
+        ),
     )
     ANSWERS.labels("abstained" if answer.abstained else method).inc()
     if listener is not None:
@@ -232,33 +247,6 @@ def _ground(part: Contribution, composed: ComposedAnswer) -> tuple[Recommendatio
     return tuple(
         replace(each, claims=tuple(c for c in each.claims if c in cited))
         for each in part.recommendations
-    )
-
-
-def _trace(
-    parsed: Question,
-    differential: Differential,
-    retrieved: Retrieval,
-    part: Contribution,
-    composed: ComposedAnswer,
-    clock: Clock,
-    request: AskRequest,
-    settings: Settings,
-) -> Trace:
-    leaning = (f"leaning {differential.leaning}",) if differential.leaning else ()
-    return Trace(
-        queries=(*part.queries, *retrieved.queries),
-        relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
-        rounds=retrieved.rounds,
-        milliseconds=tuple(clock.spent.items()),
-        notes=(*parsed.asks, *leaning, *retrieved.notes),
-        asked=_replay_parameters(request, settings),
-        steps=retrieved.steps,
-        claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
-        texts=tuple({"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts),
-        more=tuple(each.claim for each in composed.more),
-        frame=parsed.frame.to_json(),
-        engine=retrieved.engine,
     )
 
 
@@ -411,12 +399,12 @@ def _differences(
     now: Mapping[str, Any],
     earlier: Mapping[str, Any],
     trace: Mapping[str, Any],
-    asked: Mapping[str, Any],
+    request: Mapping[str, Any],
 ) -> list[str]:
     found = []
     if earlier.get("release") != runtime.release:
         found.append(f"release: {earlier.get('release')} then, {runtime.release} now")
-    if asked.get("settings") != settings_digest(runtime.settings):
+    if request.get("settings") != settings_digest(runtime.settings):
         found.append("settings: others than then")
     found += [name for name in _COMPARED if now.get(name) != earlier.get(name)]
     found += [f"trace.{name}" for name in _TRACED if now["trace"].get(name) != trace.get(name)]

@@ -190,7 +190,7 @@ class Runtime:
         """Return the names of concepts, with abbreviations."""
         return Names(self.store)
 
-    def changed(self, gone: Collection[str], come: Collection[Fact]) -> "Runtime":
+    def with_changes(self, gone: Collection[str], come: Collection[Fact]) -> "Runtime":
         """Return one without some claims and with others, as if they were accepted.
 
         Its paths are walked, not queried, since the store is as before.
@@ -271,9 +271,9 @@ class Runtime:
         # the texts that were written are of the whole
         folder = base.folder / "index" if shown is None else None
         facts, projection = standing_facts.facts, standing_facts.projection
-        runtime = cls._of(store, linker, facts, projection, settings, embedder, folder)
-        runtime.shelf.changed = standing_facts.changed
-        return runtime
+        shelf = LibraryHandle(store, facts, projection.release, embedder, folder)
+        shelf.changed = standing_facts.changed
+        return cls._of(store, linker, facts, projection, settings, shelf)
 
     @classmethod
     def over(
@@ -283,13 +283,11 @@ class Runtime:
         projection: Projection,
         settings: Settings,
         embedder: Embedder | None = None,
-        folder: Path | None = None,
     ) -> Self:
-        """Assemble one from its parts; ``folder`` may hold a library that was written."""
+        """Assemble one from its parts."""
         facts = Facts.read(store, Schema.load())
-        return cls._of(
-            store, linker, facts, updates.level(projection, facts), settings, embedder, folder
-        )
+        shelf = LibraryHandle(store, facts, projection.release, embedder)
+        return cls._of(store, linker, facts, updates.level(projection, facts), settings, shelf)
 
     @classmethod
     def _of(
@@ -299,8 +297,7 @@ class Runtime:
         facts: Facts,
         projection: Projection,
         settings: Settings,
-        embedder: Embedder | None,
-        folder: Path | None,
+        shelf: LibraryHandle,
     ) -> Self:
         schema = facts.schema
         evidences = Evidences(store, facts)
@@ -326,7 +323,7 @@ class Runtime:
             retriever,
             projection.release,
             settings,
-            LibraryHandle(store, facts, projection.release, embedder, folder),
+            shelf,
         )
 
 
@@ -397,7 +394,7 @@ class RuntimeHolder:
         """List what the accepted view joins, as the rules of inheritance read it."""
         return updates.edges_of(self.current.facts)
 
-    def derived(self) -> dict[str, DerivedClaim]:
+    def derived_claims(self) -> dict[str, DerivedClaim]:
         """Return what the derived graph holds, as this moment's facts have it."""
         facts = self.current.facts
         return {

@@ -55,7 +55,7 @@ class Finding:
         return any(f.predicate == SHIYI.judgedAs and f.object == self.against for f in self.facts)
 
     @property
-    def stated(self) -> tuple[Fact, ...]:
+    def stated_claims(self) -> tuple[Fact, ...]:
         """List the claims that were read; what is derived from them is left to the premises."""
         read = tuple({f.claim: f for f in self.facts if not f.derived}.values())
         return read or self.facts
@@ -63,7 +63,7 @@ class Finding:
     @property
     def claims(self) -> tuple[str, ...]:
         """List the claims that were read, the telling one first."""
-        return tuple(f.claim for f in self.stated)
+        return tuple(f.claim for f in self.stated_claims)
 
 
 _Key = ParamSpec("_Key")
@@ -72,24 +72,24 @@ _Method = Callable[Concatenate["Safety", _Key], _Value]
 _ALL: Final = 65_536  # of what the base alone decides
 
 
-def _memoize(most: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Value]]:
-    """Store what a method returns for its arguments, for up to ``most`` of them."""
+def _memoize(limit: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Value]]:
+    """Store what a method returns for its arguments, for up to ``limit`` of them."""
 
-    def storing(compute: _Method[_Key, _Value]) -> _Method[_Key, _Value]:
+    def decorate(compute: _Method[_Key, _Value]) -> _Method[_Key, _Value]:
         name = compute.__name__
 
         def read(self: "Safety", /, *key: _Key.args, **names: _Key.kwargs) -> _Value:
             known: dict[Any, _Value] = self._known.setdefault(name, {})
             call = (*key, *names.items())
             if (found := known.get(call)) is None:
-                if len(known) >= most:
+                if len(known) >= limit:
                     known.clear()
                 found = known[call] = compute(self, *key, **names)
             return found
 
         return read
 
-    return storing
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +111,24 @@ class Safety:
             *states,
             *self._drugs(material, person.drugs),
             *self._materials(material, [*beside, *person.drugs]),
-            *self._kept_from(material, person.allergies),
-            *self._kept_from(material, person.left_out, by_choice=True),
+            *self._find_excluded(material, person.allergies),
+            *self._find_excluded(material, person.left_out, by_choice=True),
             *_with_harm(self._diets(material, person.states), states),
         ]
         return self._gravest(found)
 
     def _but_other_allergens(
-        self, found: Iterable[Finding], allergies: Sequence[str]
+        self, findings: Iterable[Finding], allergies: Sequence[str]
     ) -> tuple[Finding, ...]:
         """Leave out what warns allergic people of a common allergen that is none of theirs.
 
         Who is allergic to prawns may have milk; royal jelly is warned of for its own sake.
         """
         if not (theirs := {g for each in allergies for g in (each, *self._groups_of(each))}):
-            return tuple(found)
+            return tuple(findings)
         return tuple(
             f
-            for f in found
+            for f in findings
             if not (
                 f.against == _PRONE
                 and self._groups_of(f.fact.subject)
@@ -143,7 +143,7 @@ class Safety:
     @_memoize(4_096)
     def _against(self, material: str, states: tuple[str, ...]) -> tuple[Finding, ...]:
         found: list[Finding] = []
-        met = self._met(states)
+        met = self._implied_states(states)
         for part, made_of in self._parts(material) if met else ():
             for there, fact in self._warnings(part):
                 for state, grounds in met.get(there, ()):
@@ -162,20 +162,20 @@ class Safety:
         ]
         cautions += [
             Finding(self.severity(f), material, f.subject, (f,))
-            for f in self.facts.into(material, SHIYI.unsuitableFood)
+            for f in self.facts.inverse(material, SHIYI.unsuitableFood)
         ]
         meets = [
             Finding("interaction", material, f.other(material), (f,))
             for f in (
                 *self.facts.of(material, *INTERACTION),
-                *self.facts.into(material, *INTERACTION),
+                *self.facts.inverse(material, *INTERACTION),
             )
         ]
         clashes = [
             Finding("contraindicated", material, f.other(material), (f,))
             for f in (
                 *self.facts.of(material, *INCOMPATIBLE),
-                *self.facts.into(material, *INCOMPATIBLE),
+                *self.facts.inverse(material, *INCOMPATIBLE),
             )
         ]
         return self._gravest([*cautions, *meets, *clashes])
@@ -231,7 +231,7 @@ class Safety:
             return {}
         links = [
             f
-            for f in self.facts.into(state, SHIYI.judgedAs)
+            for f in self.facts.inverse(state, SHIYI.judgedAs)
             if self.facts.is_a(f.subject, SHIYI.Disease)
         ]
         return {f.subject: (f,) for f in links} if len(links) >= _MANY else {}
@@ -251,11 +251,13 @@ class Safety:
     def _warnings(self, part: str) -> tuple[tuple[str, Fact], ...]:
         """List what ``part`` itself is warned of in, each with its claim."""
         cautions = [(f.object, f) for f in self.facts.of(part, *CAUTION)]
-        cautions += [(f.subject, f) for f in self.facts.into(part, SHIYI.unsuitableFood)]
+        cautions += [(f.subject, f) for f in self.facts.inverse(part, SHIYI.unsuitableFood)]
         return tuple(cautions)
 
     @_memoize(256)
-    def _met(self, states: tuple[str, ...]) -> Mapping[str, list[tuple[str, tuple[Fact, ...]]]]:
+    def _implied_states(
+        self, states: tuple[str, ...]
+    ) -> Mapping[str, list[tuple[str, tuple[Fact, ...]]]]:
         """Return, for each thing true of who is in ``states``, the state it comes from and why."""
         met: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
         for state in states:
@@ -297,7 +299,7 @@ class Safety:
                             facts = (fact, *made_of, *also)
                             yield Finding(severity, material, other, facts, through)
 
-    def _kept_from(
+    def _find_excluded(
         self, material: str, things: Iterable[str], *, by_choice: bool = False
     ) -> Iterator[Finding]:
         """Find allergens and foods left out in a material, and others of their group."""
@@ -345,12 +347,12 @@ class Safety:
         found = (f.object for f in self._memberships(material) if f.object not in _NO_KIN)
         return {group for each in found for group in self.facts.below(each)}
 
-    def _gravest(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
+    def _gravest(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Keep one finding for each material and thing met: the gravest, then the most direct.
 
         Of interactions rated alike, one whose source says why comes first.
         """
-        if len(every := list(found)) < 2:
+        if len(every := list(findings)) < 2:
             return tuple(every)
         ranked = sorted(
             every,
@@ -368,11 +370,11 @@ class Safety:
             gravest.setdefault((each.material, each.against), each)
         return tuple(gravest.values())
 
-    def _rating_order(self, found: Finding) -> int:
+    def _rating_order(self, finding: Finding) -> int:
         """Order interactions by rating: with a diuretic before a tablet for blood pressure."""
-        if not (found.facts and found.fact.predicate in INTERACTION):
+        if not (finding.facts and finding.fact.predicate in INTERACTION):
             return 0
-        return self.evidences.gravity(found.fact.claim)
+        return self.evidences.gravity(finding.fact.claim)
 
     def severity(self, fact: Fact) -> str:
         """Return ``contraindicated`` or ``caution``, by the relation and the sources' grades."""

@@ -41,7 +41,7 @@ def add_user(
     people = _people(ctx)
     first = not people.all()
     password = "" if subject else read_password(name)
-    people.add(name, Role.named(role), password, subject=subject, school=school)
+    people.add(name, Role.from_name(role), password, subject=subject, school=school)
     if first:
         warn("restart a server that was started before the first account")
     _record(ctx, "add", name)
@@ -52,7 +52,7 @@ def set_role(ctx: Context, name: Name, role: Annotated[str, Argument(metavar="RO
     """Change the role of an account; it must sign in again."""
     from shiyi.curation.accounts import Role
 
-    _people(ctx).set_role(name, Role.named(role))
+    _people(ctx).set_role(name, Role.from_name(role))
     _record(ctx, "role", name)
 
 

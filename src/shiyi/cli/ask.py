@@ -148,7 +148,7 @@ def _print_citations(answer: "Answer") -> None:
         print()
     for each in answer.citations:
         known = kind_words(answer.language, [EvidenceKind(each.kind)])
-        read = list(dict.fromkeys(e.source for e in each.evidence if e.opened))
+        read = list(dict.fromkeys(e.source for e in each.evidence if e.is_opened))
         sources = "".join(read[:1]) + (f" +{len(read) - 1}" if len(read) > 1 else "")
         print(
             f"[{each.number}] {each.subject.label} · {each.predicate.label} · {each.object.label} "
@@ -283,7 +283,7 @@ class SentencePrinter:
         urgent = any(warning.severity == "emergency" for warning in answer.warnings)
         self._draft = None if urgent else answer
 
-    def written(self, sentence: "Sentence") -> None:
+    def receive(self, sentence: "Sentence") -> None:
         """Print a sentence with its marks."""
         from shiyi.answering.generation.rewriter import add_marks
 

@@ -119,7 +119,7 @@ def conform_base(base: "KnowledgeBase") -> tuple[int, tuple["Result", ...]]:
         return len(quads), validate_quads(quads)
     count = 0
 
-    def counted() -> Iterator["Quad"]:
+    def count_quads() -> Iterator["Quad"]:
         nonlocal count
         count = 0
         for quad in store.match(graph=accepted):
@@ -129,5 +129,5 @@ def conform_base(base: "KnowledgeBase") -> tuple[int, tuple["Result", ...]]:
     types = chain.from_iterable(
         store.match(None, each, None, accepted) for each in (RDF.type, RDFS.subClassOf)
     )
-    results = validate_parts(counted, types, shapes_graph())
+    results = validate_parts(count_quads, types, shapes_graph())
     return count, results

@@ -95,11 +95,11 @@ def ingest(
                 report.notes.append(f"{path.name} is not the file that source.ttl describes")
             writer = None if dry_run else base.writer
             seen = SeenNodes()
-            watched = replace(options, watch=seen.take, entry=AdmissionPolicy(dataset, base.store))
+            watched = replace(options, watch=seen.add, entry=AdmissionPolicy(dataset, base.store))
             reports.append(run.ingest(dataset, batches, report, gate, writer, watched))
             if writer and not (resume or limit or report.failures or report.waiting):
                 report.taken_back += Counter(sweep(writer, dataset, seen, others))
-            extracting.tell(report, dataset)
+            extracting.report_usage(report, dataset)
         extracting.close()
         if not dry_run and any(each.asserted for each in reports):
             rederive(base, settings)
@@ -211,7 +211,7 @@ def verify_pointers(ctx: Context, sample: Sample = 0, as_json: Json = False) -> 
     if as_json:
         emit(
             {
-                "checked": result.checked,
+                "checked": result.total,
                 "moved": len(result.faults),
                 "corpora": result.read,
                 "not_installed": result.missing,
@@ -221,10 +221,10 @@ def verify_pointers(ctx: Context, sample: Sample = 0, as_json: Json = False) -> 
     else:
         for line in result.faults[:1]:
             warn(line)
-        print(f"{result.checked:,} pointers re-read, {len(result.faults):,} moved")
+        print(f"{result.total:,} pointers re-read, {len(result.faults):,} moved")
     for name, number in result.missing.items():
         warn(f"{name}: not installed, {number:,} pointers not read; `shiyi corpus add {name} PATH`")
-    return int(bool(result.faults) or not result.checked)
+    return int(bool(result.faults) or not result.total)
 
 
 @verify.command("claims")
@@ -257,11 +257,9 @@ def verify_claims(
     starter = load_starter(weights=settings.confidence, pointers=False)
     with ProgressBar() as bar:
         outcome = comparison.verify_claims(
-            starter,
+            comparison.Comparison(starter, relation, sample),
             registry,
             corpora or (),
-            relation,
-            sample,
             progress=lambda name, done, total: bar.show("claims", done, total, name),
         )
     if sheet:

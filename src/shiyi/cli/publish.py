@@ -204,7 +204,7 @@ def diff(
         for sentence in result.sentences():
             print(sentence)
         print(_numbers(result.counts()))
-    return 1 if result.changed else 0
+    return 1 if result.has_changes else 0
 
 
 def edition(name: str, settings: "Settings") -> "Edition":

@@ -116,7 +116,9 @@ def _recompute(
         if part in ("confidence", "all"):
             add("confidence", _weigh(base, graph, model, seed, report))
         if part in ("complete", "all"):
-            add("complete", _complete(base, graph, model, seed, held_out, settings, report))
+            if held_out:
+                report |= _measure_completion(base, graph, settings, seed)
+            add("complete", _complete(base, graph, model, seed, settings, report))
         report["derived_quads"] = replace_derived(base.store, quads, sections)
         refresh_files(base, Schema.load())
 
@@ -145,33 +147,35 @@ def _complete(
     graph: "Projection",
     model: "Model | None",
     seed: int,
-    held_out: bool,
     settings: "Settings",
     report: dict[str, Any],
 ) -> Iterable["Quad"]:
     from shiyi.ontology.schema import Schema
-    from shiyi.reasoning.completion import (
-        complete,
-        concept_kinds,
-        learnt_scorer,
-        measure,
-        prediction_quads,
-        scorer,
-    )
+    from shiyi.reasoning import completion
 
-    kinds, schema = concept_kinds(base.store), Schema.load()
-    if held_out:
-        measured = measure(graph, kinds, schema, settings.completion, seed)
-        report |= {
-            "held_out_predicted": measured.predicted,
-            "held_out_found": measured.found,
-            "held_out_precision": measured.precision,
-            "held_out_chance": measured.chance,
-        }
-    score = learnt_scorer(graph, model) if model else scorer(graph, kinds, schema, seed)
-    predictions = list(complete(graph, kinds, schema, score, settings.completion))
+    kinds, schema = completion.concept_kinds(base.store), Schema.load()
+    if model:
+        score = completion.learnt_scorer(graph, model)
+    else:
+        score = completion.scorer(graph, kinds, schema, seed)
+    predictions = list(completion.complete(graph, kinds, schema, score, settings.completion))
     report["predictions"] = len(predictions)
-    return prediction_quads(predictions) if settings.completion.write else ()
+    return completion.prediction_quads(predictions) if settings.completion.write else ()
+
+
+def _measure_completion(
+    base: "KnowledgeBase", graph: "Projection", settings: "Settings", seed: int
+) -> dict[str, Any]:
+    from shiyi.ontology.schema import Schema
+    from shiyi.reasoning.completion import concept_kinds, measure
+
+    measured = measure(graph, concept_kinds(base.store), Schema.load(), settings.completion, seed)
+    return {
+        "held_out_predicted": measured.predicted,
+        "held_out_found": measured.found,
+        "held_out_precision": measured.precision,
+        "held_out_chance": measured.chance,
+    }
 
 
 def _load_embedding(base: "KnowledgeBase") -> "Model | None":

@@ -205,10 +205,10 @@ review.command("unsure", help="Mark a claim as unsure.")(_decision("unsure"))
 
 @review.command()
 def skip(
-    ctx: Context, claim: ClaimName, who: Who, reason: Reason = "", as_json: Json = False
+    ctx: Context, claim: ClaimName, user: Who, reason: Reason = "", as_json: Json = False
 ) -> None:
     """Leave a claim to other curators."""
-    with _open_for_writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, user, Right.REVIEW, as_json) as (desk, person, report):
         asked = {"claim": claim, "kind": "skip", "reason": reason}
         report(desk.decide(person, forms.Decision.read(asked)))
 
@@ -217,12 +217,12 @@ def skip(
 def comment(
     ctx: Context,
     thing: Annotated[str, Argument(metavar="THING", help="A claim or concept.")],
-    who: Who,
+    user: Who,
     reason: Reason = "",
     as_json: Json = False,
 ) -> None:
     """Comment on a claim or concept; @name notifies a curator."""
-    with _open_for_writing(ctx, who, Right.COMMENT, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, user, Right.COMMENT, as_json) as (desk, person, report):
         report(desk.comment(person, forms.Comment.read({"thing": thing, "text": reason})))
 
 
@@ -233,7 +233,7 @@ def edit(
     fields: Annotated[
         list[str], Argument(metavar="FIELD=VALUE...", help="relation, object, polarity, …")
     ],
-    who: Who,
+    user: Who,
     reason: Reason = "",
     as_json: Json = False,
 ) -> None:
@@ -244,7 +244,7 @@ def edit(
         raise UsageError(
             f"an edit sets {', '.join(sorted(known))}, not {', '.join(sorted(set(values) - known))}"
         )
-    with _open_for_writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, user, Right.EDIT, as_json) as (desk, person, report):
         try:
             report(_edit(desk, person, full_iri(claim), values, reason))
         except FormError as error:
@@ -267,13 +267,13 @@ def merge(
     ctx: Context,
     concept: Annotated[str, Argument(metavar="CONCEPT", help="The concept to merge.")],
     target: Annotated[str, Argument(metavar="INTO", help="The concept that remains.")],
-    who: Who,
+    user: Who,
     reason: Reason = "",
     as_json: Json = False,
 ) -> None:
     """Merge one concept into another."""
     asked = forms.ConceptMerge.read({"concept": concept, "target": target, "reason": reason})
-    with _open_for_writing(ctx, who, Right.EDIT, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, user, Right.EDIT, as_json) as (desk, person, report):
         report(desk.merge(person, asked))
 
 
@@ -281,14 +281,14 @@ def merge(
 def retract(
     ctx: Context,
     source: Annotated[str, Argument(help="Its IRI, or what follows …/id/.")],
-    who: Who,
+    user: Who,
     reason: Reason = "",
     as_json: Json = False,
 ) -> None:
     """Mark a source as retracted: its vote counts half; undo takes it back."""
     from shiyi.reasoning.confidence.reviews import is_retracted
 
-    with _open_for_writing(ctx, who, Right.APPROVE, as_json) as (desk, _, report):
+    with _open_for_writing(ctx, user, Right.APPROVE, as_json) as (desk, _, report):
         iri, changes = full_iri(source), desk.writing()
         if not any(changes.store.match(NamedNode(iri), RDF.type, SHIYI.Source)):
             raise UsageError(f"this base has no source {iri}; sources.csv of a release lists them")
@@ -297,7 +297,7 @@ def retract(
         if is_retracted(changes.store, iri):
             raise UsageError(f"{iri} is retracted already; see `shiyi review log {source}`")
         status = Quad(NamedNode(iri), SHIYI.status, SHIYI.retracted, DefaultGraph())
-        report(changes.make(Edit("retract", (iri,), reason, added=(status,)), who))
+        report(changes.make(Edit("retract", (iri,), reason, added=(status,)), user))
     warn("run `shiyi reason confidence` to recompute the confidence of its claims")
 
 
@@ -305,13 +305,13 @@ def retract(
 def undo(
     ctx: Context,
     change: Annotated[str, Argument(metavar="NUMBER|IRI")],
-    who: Who,
+    user: Who,
     reason: Reason = "",
     as_json: Json = False,
 ) -> None:
     """Undo a change: one's own, or as an editor anybody's."""
     asked = forms.UndoRequest.read({"change": change, "reason": reason})
-    with _open_for_writing(ctx, who, Right.REVIEW, as_json) as (desk, person, report):
+    with _open_for_writing(ctx, user, Right.REVIEW, as_json) as (desk, person, report):
         report(desk.undo(person, asked))
 
 
@@ -319,7 +319,7 @@ def undo(
 def import_reviews(
     ctx: Context,
     file: Annotated[Path, Argument(metavar="FILE", help="What `review export` wrote.")],
-    who: Who,
+    user: Who,
     trust: Annotated[str, Option(metavar="KEY", help="The key it is signed with.")] = "",
     reason: Reason = "",
     as_json: Json = False,
@@ -327,7 +327,7 @@ def import_reviews(
     """Import the reviews of a bundle; status 1 where some were refused."""
     del reason
     own = public_key(signing_key(settings_of(ctx).kb))
-    with _open_for_writing(ctx, who, Right.APPROVE, as_json) as (desk, *_):
+    with _open_for_writing(ctx, user, Right.APPROVE, as_json) as (desk, *_):
         result = import_bundle(desk.writing(), read_bundle(file.read_bytes(), [own, trust]))
     if as_json:
         refused = [{"change": iri, "why": why} for iri, why in result.refused]
@@ -341,11 +341,11 @@ def import_reviews(
 
 @contextmanager
 def _open_for_writing(
-    ctx: Context, who: str, right: Right, as_json: bool
+    ctx: Context, agent: str, right: Right, as_json: bool
 ) -> Iterator[tuple[Desk, Account, Callable[[Change], None]]]:
     """Open the base for a curator's change; print what is reported once all of it is written."""
     settings, written = settings_of(ctx), list[Change]()
-    person = AccountStore(settings.kb).get(who)
+    person = AccountStore(settings.kb).get(agent)
     if not person.active:
         raise RightsError(f"the account {person.name} is closed")
     require(person.role, right)

@@ -112,7 +112,7 @@ Sparql = Annotated[
 Seconds = Annotated[float, Field(description="Seconds the query may take.")]
 
 
-class FoundConcept(TypedDict):
+class ConceptMatch(TypedDict):
     """A concept by name."""
 
     iri: str
@@ -121,10 +121,10 @@ class FoundConcept(TypedDict):
     kind: str
 
 
-class FoundConcepts(TypedDict):
+class ConceptMatches(TypedDict):
     """The concepts whose names begin so."""
 
-    concepts: list[FoundConcept]
+    concepts: list[ConceptMatch]
 
 
 class Citation(TypedDict):
@@ -247,7 +247,7 @@ class Tools:
 
     def search(
         self, words: Words, language: Labels = "en", limit: MostConcepts = 10
-    ) -> FoundConcepts:
+    ) -> ConceptMatches:
         """Find concepts by the beginning of a name in Chinese, pinyin or English; with IRIs."""
         if not 1 <= len(words.strip()) <= 200 or not 1 <= limit <= MAX_CONCEPTS:
             raise _tool_error(

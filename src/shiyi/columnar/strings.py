@@ -171,14 +171,14 @@ class Trie:
     >>> some = Trie.of(["goji", "goji berry", "maté"])
     >>> [word for word, _ in some.prefixes("goji berry tea")], some[some.place("maté")]
     (['goji', 'goji berry'], 'maté')
-    >>> [word for word, _ in some.starting("go")], some.place("kava"), len(some)
+    >>> [word for word, _ in some.items_with_prefix("go")], some.place("kava"), len(some)
     (['goji', 'goji berry'], None, 3)
     """
 
-    __slots__ = ("_held", "_trie")
+    __slots__ = ("_packed", "_trie")
 
     def __init__(self, packed: Array) -> None:
-        self._held = packed  # the trie reads it where it lies
+        self._packed = packed  # the trie reads it where it lies
         self._trie = marisa_trie.Trie()
         self._trie.map(packed)
 
@@ -199,8 +199,8 @@ class Trie:
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Return the trie as arrays to write; reading it trusts every byte, hence the check."""
-        check = np.array([zlib.crc32(self._held.data)], np.int64)
-        return {f"{name}.trie": self._held, f"{name}.check": check}
+        check = np.array([zlib.crc32(self._packed.data)], np.int64)
+        return {f"{name}.trie": self._packed, f"{name}.check": check}
 
     def place(self, text: str) -> int | None:
         """Return the number of a string, None where it is not there."""
@@ -215,7 +215,7 @@ class Trie:
         found: Iterator[tuple[str, int]] = self._trie.iter_prefixes_with_ids(text)
         return found
 
-    def starting(self, prefix: str) -> Iterator[tuple[str, int]]:
+    def items_with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the strings that begin with ``prefix``, in order, and their numbers."""
         found: Iterator[tuple[str, int]] = self._trie.iteritems(prefix)
         return found
@@ -238,7 +238,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 Other = TypeVar("Other")
 Ints = NDArray[np.int32]
-_KEPT: Final = 65_536  # entries that stay as they were read last
+_CACHED: Final = 65_536  # entries that stay as they were read last
 
 
 class Rows(ComparableSequence[Value]):
@@ -250,7 +250,7 @@ class Rows(ComparableSequence[Value]):
 
     def __init__(self, read: Callable[[int], Value], length: int) -> None:
         self._read, self._length = read, length
-        self._known = lru_cache(_KEPT)(read)
+        self._known = lru_cache(_CACHED)(read)
 
     @override
     def __len__(self) -> int:
@@ -281,15 +281,15 @@ class LazyMap(Mapping[str, Value]):
     """
 
     def __init__(
-        self, names: Strings, keys: Ints, read: Callable[[int], Value], size: int = _KEPT
+        self, names: Strings, keys: Ints, read: Callable[[int], Value], size: int = _CACHED
     ) -> None:
         self._names, self._at, self._read = names, keys.data, read
         rows = np.full(len(names), -1, np.int32)
         rows[keys] = np.arange(len(keys), dtype=np.int32)
         self._rows = rows.data
-        self._known = lru_cache(size)(self._found)
+        self._known = lru_cache(size)(self._find)
 
-    def _found(self, name: str) -> Value | None:
+    def _find(self, name: str) -> Value | None:
         """Return the entry at a name, if it has one; what is no name at all is not remembered."""
         if (place := self._names.place(name)) is None:
             raise KeyError(name)

@@ -27,7 +27,7 @@ class Role(StrEnum):
     ADMINISTRATOR = "administrator"
 
     @classmethod
-    def named(cls, name: str) -> "Role":
+    def from_name(cls, name: str) -> "Role":
         """Return the role of a name; ``FormatError`` for another."""
         try:
             return cls(name)
@@ -211,11 +211,9 @@ class AccountStore:
             put(known)
             self._file.put(json.dumps([asdict(each) for each in known.values()], indent=1))
 
-    def _read(self, written: bytes) -> dict[str, Account]:
+    def _read(self, data: bytes) -> dict[str, Account]:
         try:
-            created = [
-                Account(**{**each, "role": Role(each["role"])}) for each in json.loads(written)
-            ]
+            created = [Account(**{**each, "role": Role(each["role"])}) for each in json.loads(data)]
         except (ValueError, TypeError, KeyError) as fault:
             raise KnowledgeBaseError(
                 f"{self._path} is damaged ({fault}); restore it from a backup, or delete it and "
@@ -278,11 +276,11 @@ class Audit:
     def __init__(self, kb: Path) -> None:
         self.path, self._lock = kb / AUDIT_FILE, threading.Lock()
 
-    def note(self, what: str, agent: str, **details: str) -> None:
+    def note(self, name: str, agent: str, **details: str) -> None:
         """Append one event; ``details`` never include a password, a code or a token."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         with self._lock:
-            append_line(self.path, {"when": now, "what": what, "who": agent, **details})
+            append_line(self.path, {"when": now, "what": name, "who": agent, **details})
 
     def last(self, count: int = 200) -> list[dict[str, Any]]:
         """List the newest events, the newest first; a line that was cut off is left out."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "shiyi-reviews 1"
 KEY: Final = "signing.key"
 AT_ONCE: Final = 250  # changes of one journal record; killed in between, an import goes on later
-_OURS: Final = frozenset({REVIEWS.value, graph("journal").value, graph("derived").value})
+_INTERNAL: Final = frozenset({REVIEWS.value, graph("journal").value, graph("derived").value})
 _PLAIN: Final = frozenset({"comment", "skip", "assign"})
 _LARGEST: Final = 200_000_000  # bytes of a bundle
 
@@ -160,7 +160,7 @@ def _rebase_change(decisions: Decisions, change: Change) -> Change:
         return replace(change, removed=removed, added=added, notes=notes)
     if change.kind in _PLAIN:
         return replace(change, removed=(), added=())
-    outside = [q for q in (*change.removed, *change.added) if graph_name(q) in _OURS]
+    outside = [q for q in (*change.removed, *change.added) if graph_name(q) in _INTERNAL]
     if outside:
         raise UsageError(f"it writes to {graph_name(outside[0])}, which no change may")
     decisions.changes.check_fits(change)

@@ -11,6 +11,7 @@ from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import XSD_INTEGER, BlankNode, Literal, NamedNode, Object, Quad, Triple, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
 from shiyi.reasoning.confidence.reviews import is_live
+from shiyi.sparql.base.journal import Record
 from shiyi.sparql.base.writer import Writer, guard_after_commit
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
@@ -258,7 +259,7 @@ class Edit:
         if len(self.reason) > REASON:
             raise UsageError(f"a reason has at most {REASON} characters")
 
-    def asked(self, reason: str, version: str = "", key: str = "") -> "Edit":
+    def with_reason(self, reason: str, version: str = "", key: str = "") -> "Edit":
         """Return the edit with its reason, and the version in which its first thing was read."""
         seen = {self.about[0]: version} if version else self.expected
         return replace(self, reason=reason or self.reason, expected=seen, key=key)
@@ -328,13 +329,10 @@ class Changes:
             key = names[0] if len(names) == 1 else f"{content_hash(*names)} {len(names)}"
             key, request = self._request or (f"curation {key}", "")
             self._request = None  # the first record of a request names it
-            self.writer.write(
-                (*added, *notes),
-                tuple(removed),
-                key=key,
-                agent=created[0].who,
-                reason=f"{created[0].kind}: {created[0].reason or 'no reason given'}",
-                request=request,
+            reason = f"{created[0].kind}: {created[0].reason or 'no reason given'}"
+            quads = tuple(removed), (*added, *notes)
+            self.writer.write_record(
+                Record(0, key, created[0].who, reason, "", *quads, request=request)
             )
             self._last = max(each.number for each in created)
         for listener in self.listeners:
@@ -359,7 +357,7 @@ class Changes:
             if not self.is_live(change):
                 raise UsageError(f"{iri} was taken back already; undo the undoing to restore it")
             reversal: Reversal | None = change.added, change.removed
-            if _in_the_way(self.store, change):
+            if _conflicting_quads(self.store, change):
                 reversal = otherwise(change)
             if reversal is None:
                 raise StaleError(change.about, "a later change stands on this one; undo it first")
@@ -454,9 +452,9 @@ class Changes:
         )
 
 
-def _canonical(when: datetime) -> str:
+def _canonical(time: datetime) -> str:
     """Return the canonical lexical form of a time, as the store returns it (XSD 1.1, E.3.6)."""
-    seconds = when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    seconds = time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     return seconds.rstrip("0").rstrip(".") + "Z"
 
 
@@ -474,7 +472,7 @@ def list_changes(store: QuadStore, thing: str) -> list[Change]:
     return sorted((each for each in quads if each), key=lambda each: each.number)
 
 
-def _in_the_way(store: QuadStore, change: Change) -> Iterable[Quad]:
+def _conflicting_quads(store: QuadStore, change: Change) -> Iterable[Quad]:
     gone = [quad for quad in change.added if not is_stored(store, quad)]
     back = [quad for quad in change.removed if is_stored(store, quad)]
     return [*gone, *back]

@@ -87,7 +87,7 @@ class Opinions:
                 results[each.who] = each
         return results
 
-    def assigned(self, claim: str) -> str:
+    def assignee(self, claim: str) -> str:
         """Return the latest assignee of a claim, or the empty text."""
         return next((e.audience for e in reversed(self._live(claim)) if e.kind == "assign"), "")
 
@@ -102,13 +102,13 @@ class Opinions:
     def assigned_to(self, agent: str) -> set[str]:
         """List the claims that wait for somebody."""
         claims = {e.claim for e in self._all.values() if e.kind == "assign" and e.audience == agent}
-        return {claim for claim in claims if self.assigned(claim) == agent}
+        return {claim for claim in claims if self.assignee(claim) == agent}
 
-    def reviewed(self) -> set[str]:
+    def reviewed_claims(self) -> set[str]:
         """List the claims that anybody reviewed."""
         return set(self._load_reviewed())
 
-    def disputed(self) -> dict[str, dict[str, Opinion]]:
+    def disputed_claims(self) -> dict[str, dict[str, Opinion]]:
         """Return the claims on which one reviewer is for and another against."""
         return {
             claim: result
@@ -160,9 +160,9 @@ class Opinions:
             claims = list(self._by_claim)
         return {claim: result for claim in claims if (result := self.of(claim))}
 
-    def _put(self, each: Opinion) -> None:
-        self._all[each.change] = each
-        self._by_claim[each.claim].append(each.change)
+    def _put(self, opinion: Opinion) -> None:
+        self._all[opinion.change] = opinion
+        self._by_claim[opinion.claim].append(opinion.change)
 
     def _read(self) -> None:
         """Read the reviews graph column by column, which is faster than change by change."""

@@ -243,7 +243,7 @@ class Queue:
                     Status(status),
                     bool(harm),
                     bool(unread),
-                    self.opinions.assigned(iri),
+                    self.opinions.assignee(iri),
                     tuple(sorted(self.opinions.of(iri))),
                 )
                 for iri, score, confidence, status, harm, unread in found
@@ -314,10 +314,10 @@ class Queue:
         if message == "mine":
             return opinions.assigned_to(agent)
         if message == "disputed":
-            return opinions.disputed()
+            return opinions.disputed_claims()
         if message == "reported":
             return reported_claims(self._store)
-        once = {claim for claim in opinions.reviewed() if len(opinions.of(claim)) == 1}
+        once = {claim for claim in opinions.reviewed_claims() if len(opinions.of(claim)) == 1}
         return once - opinions.done_by(agent)
 
     def _put(self, rows: Mapping[str, "Row"], ends: Iterable[NamedNode] | None) -> None:

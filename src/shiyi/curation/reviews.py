@@ -165,14 +165,12 @@ def _update_conflict_links(
     for quad in claim.state:
         if quad.subject == node and quad.predicate == SHIYI.conflictsWith:
             other = quad.object
-            if isinstance(other, NamedNode) and _is_claim(store, other):
+            if isinstance(other, NamedNode) and any(
+                True for _ in store.match(other, RDF.type, SHIYI.Claim, DefaultGraph())
+            ):
                 after.add(Quad(other, SHIYI.conflictsWith, node, default))
     before |= back
     after |= back
-
-
-def _is_claim(store: QuadStore, node: NamedNode) -> bool:
-    return any(True for _ in store.match(node, RDF.type, SHIYI.Claim, DefaultGraph()))
 
 
 def source_copies(store: QuadStore, claim: ReviewedClaim) -> list[Quad]:
@@ -219,6 +217,29 @@ class ClaimAssessment:
         return version(self.claim.state)
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewDecision:
+    """What one reviewer decides of a claim: ``accept``, ``reject`` or ``unsure``.
+
+    ``agreement`` in [-1, 1] is the degree, on the side of the kind (default: whole). ``expected``
+    is the version of the claim that was read. With ``settles`` the live reviews on the other side
+    no longer count.
+    """
+
+    kind: str
+    agent: str
+    reason: str = ""
+    agreement: float | None = None
+    expected: str = ""
+    key: str = ""
+    settles: bool = False
+
+    @property
+    def degree(self) -> float:
+        """Return the signed degree of agreement; ``UsageError`` where it is not of the kind."""
+        return _agreement_value(self.kind, self.agreement)
+
+
 class Decisions:
     """Makes and undoes reviews of claims."""
 
@@ -258,39 +279,21 @@ class Decisions:
         known = self._schema.properties.get(local_name(claim.predicate.value))
         return bool(known and known.is_safety)
 
-    def review(
-        self,
-        iri: str,
-        kind: str,
-        agent: str,
-        reason: str = "",
-        *,
-        agreement: float | None = None,
-        expected: str = "",
-        key: str = "",
-        settles: bool = False,
-    ) -> Change:
-        """Write one reviewer's decision: ``accept``, ``reject`` or ``unsure``; return the change.
+    def review(self, iri: str, decision: ReviewDecision) -> Change:
+        """Write one reviewer's decision on a claim; return the change.
 
-        ``agreement`` in [-1, 1] says how far, on the side of the kind (default: wholly). A
-        reviewer's later review takes the place of the earlier. ``expected`` is the version of the
-        claim that was read; ``StaleError`` where it is another by now. With ``settles`` the live
-        reviews on the other side no longer count; ``UsageError`` where there are none.
+        A reviewer's later review takes the place of the earlier. Raise ``StaleError`` where the
+        claim is not the version ``expected``, ``UsageError`` where there is nothing to settle.
         """
-        agreed = _agreement_value(kind, agreement)
-        before = self.changes.of_key(key)
+        agreed = decision.degree
+        before = self.changes.of_key(decision.key)
         if before:
             return before
-
-        def plan() -> Edit:
-            return self._plan_edit(iri, kind, agent, reason, agreed, expected, key, settles)
-
         with self.changes.writer.turn():
-            self._bring_sources(iri, agent, agreed)
-            planned = plan()  # with what it takes the place of, in one write
-            return self.changes.make_all([planned, *plan_retirements(self.store, planned)], agent)[
-                0
-            ]
+            self._bring_sources(iri, decision.agent, agreed)
+            planned = self._plan_edit(iri, decision)  # with what it replaces, in one write
+            edits = [planned, *plan_retirements(self.store, planned)]
+            return self.changes.make_all(edits, decision.agent)[0]
 
     def refuse_evidence(
         self, iri: str, evidence: str, agent: str, reason: str, expected: str = "", key: str = ""
@@ -301,7 +304,7 @@ class Decisions:
         """
 
         def plan() -> Edit:
-            waiting = self.waiting(iri)
+            waiting = self.pending_evidence(iri)
             gone = [q for q in waiting if evidence in (text(q.subject), text(q.object))]
             if not gone:
                 raise UsageError(f"no evidence {evidence[:200]!r} of the claim waits for review")
@@ -313,7 +316,7 @@ class Decisions:
 
         return self.changes.make(Edit("refuse", (iri,), reason, key=key), agent, plan)
 
-    def waiting(self, iri: str) -> State:
+    def pending_evidence(self, iri: str) -> State:
         """Return the candidates' quads of an accepted claim: evidence that waits for review."""
         state = state_of(self.store, iri)
         place = PLACES[Status.CANDIDATE]
@@ -338,11 +341,11 @@ class Decisions:
         Both ways lead to the same state, since it follows from the evidence and the reviews.
         """
 
-        def evaluated(change: Change) -> Reversal | None:
+        def reversal_of(change: Change) -> Reversal | None:
             return self.reversal(change) if change.kind in REVIEWING else None
 
         with self.changes.writer.turn():
-            undone = self.changes.undo(iri, agent, reason, key, evaluated)
+            undone = self.changes.undo(iri, agent, reason, key, reversal_of)
             restore_replaced(self.changes, undone, agent)
             return undone
 
@@ -365,29 +368,21 @@ class Decisions:
     def effect(self, review: Change) -> tuple[Quads, Quads, tuple[Note, ...]]:
         """Return the effect of another base's review on this base's claim, and its notes."""
         claim = review.about[0]
-        agreed = _agreement_value(review.kind, float(review.note(SHIYI.agreement) or 0))
-        self._bring_sources(claim, review.who, agreed)
-        created = self._plan_edit(claim, review.kind, review.who, review.reason, agreed, "", "")
+        agreement = float(review.note(SHIYI.agreement) or 0)
+        decision = ReviewDecision(review.kind, review.who, review.reason, agreement)
+        self._bring_sources(claim, review.who, decision.degree)
+        created = self._plan_edit(claim, decision)
         return created.removed, created.added, created.notes
 
-    def _plan_edit(
-        self,
-        iri: str,
-        kind: str,
-        agent: str,
-        reason: str,
-        agreed: float,
-        expected: str,
-        key: str,
-        settles: bool = False,
-    ) -> Edit:
-        now = self.assess(iri)
-        if expected and now.version != expected:
+    def _plan_edit(self, iri: str, decision: ReviewDecision) -> Edit:
+        now, agreed, agent = self.assess(iri), decision.degree, decision.agent
+        settles = decision.settles
+        if decision.expected and now.version != decision.expected:
             raise StaleError((iri,))
         if now.claim.status not in {Status.ACCEPTED, Status.CANDIDATE, Status.REJECTED}:
             raise UsageError(
-                f"{iri} is {now.claim.status}: what the gate held back is mended at the quarantine "
-                "desk first"
+                f"{iri} is {now.claim.status}: quarantined claims are corrected at "
+                "the quarantine desk first"
             )
         against = [e for e in now.reviews if settles and agreed * _side(e) < 0 and e.who != agent]
         if settles and not against:
@@ -395,7 +390,7 @@ class Decisions:
         rest = [each for each in now.reviews if each not in against]
         attaching = agreed > 0
         reviewed = _confidence_inputs(self.store, iri, rest, attaching=attaching)
-        value = review_outcome(reviewed.reviewed(Review(agent, agreed)), now.home, now.twice)
+        value = review_outcome(reviewed.with_review(Review(agent, agreed)), now.home, now.twice)
         claim = _remove_waiting(now.claim, value.status, attaching)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
         notes: tuple[Note, ...] = (
@@ -403,15 +398,9 @@ class Decisions:
             (SHIYI.homeStatus, getattr(SHIYI, now.home.value)),
             *((SETTLES, NamedNode(each.iri)) for each in against),
         )
-        return Edit(
-            kind,
-            (iri,),
-            reason,
-            tuple(quads["removed"]),
-            tuple(quads["added"]),
-            notes=notes,
-            key=key,
-        )
+        removed, added = tuple(quads["removed"]), tuple(quads["added"])
+        kind, reason = decision.kind, decision.reason
+        return Edit(kind, (iri,), reason, removed, added, notes=notes, key=decision.key)
 
     def _bring_sources(self, iri: str, agent: str, agreed: float) -> None:
         """Copy source descriptions to the accepted view first; they are never removed."""

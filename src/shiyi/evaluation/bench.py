@@ -139,19 +139,19 @@ class EvaluationContext:
         return self.base.release
 
     @cached_property
-    def shared(self) -> SharedResources:
+    def resources(self) -> SharedResources:
         """Return what was read already, or begin."""
         return self.known or SharedResources.over(self.base, self.settings)
 
     @property
     def linking(self) -> CachingLinker:
         """Return a linker that remembers."""
-        return self.shared.linking
+        return self.resources.linking
 
     @property
     def linker(self) -> Linker:
         """Return the linker of the base."""
-        return self.shared.linking.linker
+        return self.resources.linking.linker
 
     @property
     def _key(self) -> Key:
@@ -161,7 +161,7 @@ class EvaluationContext:
     @cached_property
     def view(self) -> View:
         """Return the claims this run may see."""
-        known = self.shared.views
+        known = self.resources.views
         if self._key not in known:
             known[self._key] = View.read(
                 self.base.store, self.linker.index, self.release, *self._key
@@ -215,7 +215,7 @@ class EvaluationContext:
         return MeaningIndex.of(self.linker, [sentence for _, _, sentence in self.sentences])
 
     def _index(self, name: str) -> TextIndex:
-        known, key = self.shared.indexes, (self._key, name)
+        known, key = self.resources.indexes, (self._key, name)
         if key not in known:
             make = TextIndex.bm25 if name == "bm25" else TextIndex.tfidf
             known[key] = make([sentence for _, _, sentence in self.sentences])
@@ -229,9 +229,9 @@ class EvaluationContext:
     @cached_property
     def runtime(self) -> Runtime:
         """Return what answers questions over the base."""
-        known = self.shared.opened
+        known = self.resources.opened
         if known is None or known[0] != self.settings:
-            known = self.shared.opened = self.settings, Runtime.open(self.base, self.settings)
+            known = self.resources.opened = (self.settings, Runtime.open(self.base, self.settings))
         return known[1]
 
     def runtime_for(self, method: str) -> Runtime:

@@ -76,7 +76,7 @@ def set_scores(chosen: Collection[str], gold: Collection[str]) -> dict[str, floa
     }
 
 
-def context_precision(retrieved: Sequence[str], wanted: Collection[str]) -> float:
+def context_precision(retrieved: Sequence[str], names: Collection[str]) -> float:
     """Return the mean of precision@k over the ranks k that hold something wanted (RAGAS, by id).
 
     >>> round(context_precision(["a", "x", "b"], {"a", "b"}), 4)  # (1/1 + 2/3) / 2
@@ -84,19 +84,19 @@ def context_precision(retrieved: Sequence[str], wanted: Collection[str]) -> floa
     """
     right, total = 0, 0.0
     for place, each in enumerate(retrieved, 1):
-        if each in wanted:
+        if each in names:
             right += 1
             total += right / place
     return total / right if right else 0.0
 
 
-def context_recall(retrieved: Collection[str], wanted: Collection[str]) -> float:
+def context_recall(retrieved: Collection[str], names: Collection[str]) -> float:
     """Return the share of the wanted ids that were retrieved.
 
     >>> context_recall(["a", "x"], {"a", "b"})
     0.5
     """
-    return len(set(retrieved) & set(wanted)) / len(wanted) if wanted else 0.0
+    return len(set(retrieved) & set(names)) / len(names) if names else 0.0
 
 
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+|[^\s\w]")

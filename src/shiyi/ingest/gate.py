@@ -209,7 +209,7 @@ class Gate:
         self._shapes: Graph | None = None
         self._relations: frozenset[str] = frozenset()
         self._telling = DataFingerprint.of(shapes_graph())
-        self._said: dict[Hashable, tuple[Result, ...]] = {}
+        self._results: dict[Hashable, tuple[Result, ...]] = {}
 
     def know(self, classes: Mapping[str, str]) -> None:
         """Add the class of each new concept of a source, by IRI."""
@@ -220,12 +220,12 @@ class Gate:
         """Return each claim with the results that are about it, its evidence or its triple."""
         keys = [self._likeness(each.claim) for each in proposed]
         fresh = {
-            key: each for key, each in zip(keys, proposed, strict=True) if key not in self._said
+            key: each for key, each in zip(keys, proposed, strict=True) if key not in self._results
         }
         if fresh:
             self._validate(fresh)
         return [
-            GateResult(each, (*self._said[key], *polarity_faults(each.claim, each.after)))
+            GateResult(each, (*self._results[key], *polarity_faults(each.claim, each.after)))
             for key, each in zip(keys, proposed, strict=True)
         ]
 
@@ -239,7 +239,7 @@ class Gate:
             if result.severity == "Violation":
                 by_focus[result.focus].append(result)
         for key, each in fresh.items():
-            self._said[key] = tuple(results_against(each.claim, by_focus))
+            self._results[key] = tuple(results_against(each.claim, by_focus))
 
     def _likeness(self, claim: Claim) -> Hashable:
         telling = self._telling

@@ -87,7 +87,7 @@ def _in_order(pool: "Processes | Ray", documents: Iterator[Document]) -> Iterato
     waiting = [(each, pool.submit(each)) for each in islice(documents, pool.ahead)]
     while waiting:
         document, request = waiting.pop(0)
-        yield pool.take(document, request)
+        yield pool.result_of(document, request)
         waiting += [(each, pool.submit(each)) for each in islice(documents, 1)]
 
 
@@ -116,7 +116,7 @@ class Processes:
             broken.set_exception(fault)
             return Submission(self._pool, broken)
 
-    def take(self, document: Document, request: "Submission") -> Part:
+    def result_of(self, document: Document, request: "Submission") -> Part:
         """Wait for a document; where a process died, begin again with fresh ones.
 
         All that was given to the broken pool comes back broken, one after the other: only the
@@ -175,7 +175,7 @@ class Ray:
     ahead: int = 8
     _ray: Any = None
     _task: Callable[..., Any] | None = None
-    _ours: bool = field(default=False)
+    _started: bool = field(default=False)
 
     def submit(self, document: Document) -> Any:
         """Submit a document."""
@@ -185,7 +185,7 @@ class Ray:
             raise OutsideError("Ray did not start")
         return self._task(self.reader, document)
 
-    def take(self, document: Document, request: Any) -> Part:
+    def result_of(self, document: Document, request: Any) -> Part:
         """Wait for a document; Ray itself gives it out again where a worker died."""
         try:
             part: Part = self._ray.get(request)
@@ -195,9 +195,9 @@ class Ray:
 
     def close(self) -> None:
         """Leave the cluster, and shut it down where it was started here."""
-        if self._ours:
+        if self._started:
             self._ray.shutdown()
-            self._ours = False
+            self._started = False
 
     def _start(self) -> None:
         try:
@@ -207,7 +207,7 @@ class Ray:
         self._ray = ray
         if not ray.is_initialized():
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-            self._ours = True
+            self._started = True
         self._task = ray.remote(max_retries=_TRIES)(_read_document).remote
         self.ahead = max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
 

@@ -261,7 +261,7 @@ class SeenNodes:
     files: set[str] = field(default_factory=set)  # of tables, whose rows share one source
     nodes: set[int] = field(default_factory=set)
 
-    def take(self, content: Content, judged: list[GateResult]) -> None:
+    def add(self, content: Content, judged: list[GateResult]) -> None:
         """Add the nodes of a batch."""
         self.nodes.update(hash(quad.subject) for quad in content.quads)
         for quad in content.quads:
@@ -277,9 +277,9 @@ class SeenNodes:
 
 
 def sweep(
-    writer: Writer, dataset: Dataset, seen: SeenNodes, others: Collection[str] = ()
+    writer: Writer, dataset: Dataset, nodes: SeenNodes, others: Collection[str] = ()
 ) -> dict[str, int]:
-    """Remove earlier statements of the source that ``seen`` lacks; return counts.
+    """Remove earlier statements of the source that ``nodes`` lacks; return counts.
 
     Only works and files that were read are swept, so that a part read alone leaves the others, and
     nothing that was found by ``others``: extractors that this run did not use.
@@ -287,8 +287,8 @@ def sweep(
     """
     counts = {"evidence": 0, "claims": 0, "quads": 0}
     release = f"{dataset.name}@{dataset.version}"
-    stale = list(_stale_evidence(writer, seen, others))
-    passages = list(_stale_passages(writer, dataset, seen))
+    stale = list(_stale_evidence(writer, nodes, others))
+    passages = list(_stale_passages(writer, dataset, nodes))
     replaced = [
         each
         for each in releases(writer.store, dataset.name)
@@ -318,25 +318,25 @@ def _is_digest(dataset: Dataset) -> bool:
 
 
 def _stale_evidence(
-    writer: Writer, seen: SeenNodes, others: Collection[str]
+    writer: Writer, nodes: SeenNodes, others: Collection[str]
 ) -> Iterator[tuple[NamedNode, Graph]]:
     places: tuple[Graph, ...] = (ACCEPTED, CANDIDATES, QUARANTINE)
     for place in places:
-        for source in seen.sources:
+        for source in nodes.sources:
             for node in (
                 policy_evidence(writer.store, source)
                 if place == ACCEPTED
                 else list_evidence(place, writer.store, source)
             ):
-                if hash(node) in seen.nodes:
+                if hash(node) in nodes.nodes:
                     continue
-                if _found_by(writer, node, place) in others:
+                if _extractor_name(writer, node, place) in others:
                     continue
-                if _is_of_files(writer, node, source, place, seen):
+                if _is_of_files(writer, node, source, place, nodes):
                     yield node, place
 
 
-def _found_by(writer: Writer, node: NamedNode, place: Graph) -> str:
+def _extractor_name(writer: Writer, node: NamedNode, place: Graph) -> str:
     """Name the extractor that found evidence, without its version; "" where none is named."""
     created = next(writer.store.match(node, PROV.wasGeneratedBy, None, place), None)
     if created is None:
@@ -345,24 +345,24 @@ def _found_by(writer: Writer, node: NamedNode, place: Graph) -> str:
 
 
 def _is_of_files(
-    writer: Writer, node: NamedNode, source: NamedNode, place: Graph, seen: SeenNodes
+    writer: Writer, node: NamedNode, source: NamedNode, place: Graph, nodes: SeenNodes
 ) -> bool:
     """Return whether evidence is of a passage, or of a row of a file that was read."""
     derived = next(writer.store.match(node, PROV.wasDerivedFrom, None, place), None)
     if derived is None or derived.object != source:
         return True
     where = next(writer.store.match(node, SHIYI.sourceLocator, None, place), None)
-    return where is not None and text(where.object).partition(":")[0] in seen.files
+    return where is not None and text(where.object).partition(":")[0] in nodes.files
 
 
-def _stale_passages(writer: Writer, dataset: Dataset, seen: SeenNodes) -> Iterator[Quad]:
+def _stale_passages(writer: Writer, dataset: Dataset, nodes: SeenNodes) -> Iterator[Quad]:
     """Yield the quads of sections and passages of the works read that were not seen again."""
     for kind in (SHIYI.Passage, SHIYI.Section):
         for quad in list(writer.store.match(None, RDF.type, kind, dataset.graph)):
             node = quad.subject
-            if not isinstance(node, NamedNode) or hash(node) in seen.nodes:
+            if not isinstance(node, NamedNode) or hash(node) in nodes.nodes:
                 continue
-            if _work_of(writer, node, dataset) in seen.sources:
+            if _work_of(writer, node, dataset) in nodes.sources:
                 yield from writer.store.match(node, None, None, dataset.graph)
 
 

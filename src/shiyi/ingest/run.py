@@ -120,7 +120,7 @@ def ingest(
                 report.skipped += 1
         options.progress(report)
     if writer:
-        writer.settle()
+        writer.wait()
         if report.asserted and (links := missing_conflicts(writer.store)):
             reason = f"conflicts of {report.dataset}"
             writer.write(links, key=f"{reason} {writer.sequence}", agent=WHO, reason=reason)
@@ -144,13 +144,13 @@ def _write(
     parked = content_hash(*sorted(content.parked)) if content.parked else ""
     with writer.turn():
         if len(votes) > _CACHED_VOTES:
-            writer.settle()
+            writer.wait()
             votes.clear()
         change, reason = build_change(judged, votes), key.split()[1]
         if not (change.replacing or content.gone):
             writer.load(quads, lines=change.added, key=key, agent=WHO, reason=reason)
             if content.parked:
-                writer.settle()  # they are looked for in the store next
+                writer.wait()  # they are looked for in the store next
             return
         writer.load(quads, lines=change.added, key=f"{key} text{parked}", agent=WHO, reason=reason)
         gone = (*change.replaced, *content.gone)

@@ -71,9 +71,11 @@ class ExtractorFactory:
             return EntryExtractor(Lexicon(self.index))
         from shiyi.ingest.extraction.llm import LlmExtractor
 
-        return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings, self.lessons)
+        return LlmExtractor(
+            self.make_retrier(dataset), self.index, self.gate, self.settings, self.lessons
+        )
 
-    def asker(self, dataset: "Dataset") -> "Retrier":
+    def make_retrier(self, dataset: "Dataset") -> "Retrier":
         """Return the asker of the model for a dataset."""
         from shiyi.prompts.caching import ReplyStore
         from shiyi.prompts.resilience import Retrier
@@ -113,7 +115,7 @@ class ExtractorFactory:
         classes = Classes(self.index, model, most=self.settings.terms.class_distance)
         reader: CaseReader = dictionary
         if self.name == "llm":
-            reader = LlmCaseReader(self.asker(dataset), dictionary, classes)
+            reader = LlmCaseReader(self.make_retrier(dataset), dictionary, classes)
         digest = f"{dataset.name}@{dataset.version}"
         terms = Terms.of(self.index, model, linking)
         return Importer(reader, dictionary, classes, digest), terms
@@ -130,7 +132,7 @@ class ExtractorFactory:
         chosen = self.settings.ingest
         chains = ChainBuilder(
             StatementReader(self.index, Relations.of()),
-            self.asker(dataset) if self.name == "llm" else None,
+            self.make_retrier(dataset) if self.name == "llm" else None,
         )
         general = GeneralKnowledge(
             base.store,
@@ -140,7 +142,7 @@ class ExtractorFactory:
         )
         return Overlay(school, dataset, chains, general, self.gate, self.settings)
 
-    def tell(self, report: "Report", dataset: "Dataset") -> None:
+    def report_usage(self, report: "Report", dataset: "Dataset") -> None:
         """Add the model's usage to the report."""
         from shiyi.ingest.batches import figure_title
 

@@ -125,17 +125,17 @@ _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 class NearNames:
     """Finds the forms of a dictionary that a mention was probably meant to be."""
 
-    def __init__(self, dictionary: Dictionary, made: Memmap | None = None) -> None:
+    def __init__(self, dictionary: Dictionary, arrays: Memmap | None = None) -> None:
         """Read the keys of the forms from an open file, else compute them."""
         self._dictionary = dictionary
-        if made is None:
+        if arrays is None:
             self._make()
         else:
-            self._sizes = made["near.size"]
+            self._sizes = arrays["near.size"]
             self._spoken, self._sounds, self._rhymes = (
-                Groups.over(made, f"near.{name}") for name in _SPOKEN
+                Groups.over(arrays, f"near.{name}") for name in _SPOKEN
             )
-            self._grams = Groups.over(made, "near.gram")
+            self._grams = Groups.over(arrays, "near.gram")
 
     def _make(self) -> None:
         self._grams, self._sizes = _spelt(self._dictionary)
@@ -193,7 +193,7 @@ class NearNames:
         found = []
         for form, _ in self.similar(text, 20):
             shorter = min(len(form), len(text))
-            same, behind = _begun(text, form), _begun(text[::-1], form[::-1])
+            same, behind = (_prefix_length(text, form), _prefix_length(text[::-1], form[::-1]))
             rare = same >= _BEGUN and 0 < behind < len(form) - 2 - same and not is_word(text)
             allowed = 2 if shorter >= (MIN_RARE if rare else LONG) else 1
             if shorter < MIN_CHANGED and len(text) >= len(form) and sorted(text) != sorted(form):
@@ -217,11 +217,11 @@ class NearNames:
             word, allowed = join_latin(text), min(2, len(text) // 3)
             for form, _ in self.similar(text, _COMPARED):
                 if (errors := distance(text, form, allowed)) <= allowed:
-                    right = -_begun(word, join_latin(form))
+                    right = -_prefix_length(word, join_latin(form))
                     found |= dict.fromkeys(self._dictionary.exact(form), (errors, right))
             if len(word) >= _SHORT_PINYIN:
                 for other in _one_error(word):
-                    right = -_begun(word, other)
+                    right = -_prefix_length(word, other)
                     for sense in self.match_pinyin(other):
                         found.setdefault(sense, (1, right))
         ranked = sorted(found.items(), key=lambda each: (each[1], each[0]))
@@ -308,7 +308,7 @@ def _by_pinyin(index: LabelIndex) -> tuple[Groups, Groups, Groups]:
     return spoken.groups(), sounds.groups(), rhymes.groups()
 
 
-def _begun(one: str, other: str) -> int:
+def _prefix_length(one: str, other: str) -> int:
     """Count the letters before the first that differs."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
@@ -387,9 +387,9 @@ class Guesser:
         dictionary: Dictionary,
         vectors: VectorSearch | None,
         settings: LinkingSettings,
-        made: Memmap | None = None,
+        arrays: Memmap | None = None,
     ) -> None:
-        self._made = made
+        self._made = arrays
         self._dictionary, self._vectors, self._settings = dictionary, vectors, settings
         self._near: NearNames | None = None
 
@@ -421,7 +421,7 @@ class Guesser:
                 return Guess(Hit(start, end, (sense,)), score, SEMANTIC)
         return None
 
-    def _sounds(self, text: str, run: Span, found: list[Guess]) -> list[Span]:
+    def _sounds(self, text: str, run: Span, guesses: list[Guess]) -> list[Span]:
         """Find names by their sound in a run of Chinese; return what is left of it."""
         start, end = run
         place, left, begun = start, [], start
@@ -430,7 +430,7 @@ class Guesser:
             if guess is None:
                 place += 1
                 continue
-            found.append(guess)
+            guesses.append(guess)
             left.append((begun, place))
             place = begun = guess.hit.end
         left.append((begun, end))
@@ -451,19 +451,19 @@ class Guesser:
                 return Guess(Hit(place, place + width, senses), _SOUND, SIMILAR)
         return None
 
-    def _spellings(self, text: str, words: Sequence[Span], found: list[Guess]) -> list[Span]:
+    def _spellings(self, text: str, words: Sequence[Span], guesses: list[Guess]) -> list[Span]:
         """Find names by pinyin and spelling in neighbouring words; return what is left of them."""
         left: list[list[Span]] = [[]]
         place = 0
         while place < len(words):
             guess = None
-            if place < _RUN and len(found) <= _GUESSED:
+            if place < _RUN and len(guesses) <= _GUESSED:
                 guess = self._spelling_at(text, words[place : place + _EN_WINDOW])
             if guess is None:
                 left[-1].append(words[place])
                 place += 1
                 continue
-            found.append(guess)
+            guesses.append(guess)
             left.append([])
             while place < len(words) and words[place][0] < guess.hit.end:
                 place += 1
@@ -540,7 +540,7 @@ class Guesser:
             return [[] for _ in texts]
         least = self._settings.min_cosine
         ranked = self._vectors.above(texts, least)
-        known = self._vectors.embedder.known(texts)
+        known = self._vectors.embedder.known_shares(texts)
         return [
             [
                 (Sense(2, self._dictionary.index.labels[place].concept, place), score * share)

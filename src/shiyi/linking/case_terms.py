@@ -214,10 +214,10 @@ def _both(cosines: Vectors, cases: Sequence[LayerEntry], terms: Sequence[LayerEn
 def _mutual(
     cosines: Vectors, cases: Sequence[LayerEntry], terms: Sequence[LayerEntry]
 ) -> set[tuple[str, str]]:
-    def named(pairs: Pairs) -> set[tuple[str, str]]:
+    def iris(pairs: Pairs) -> set[tuple[str, str]]:
         return {(cases[case].iri, terms[term].iri) for case, term in pairs}
 
-    return named(_from_cases(cosines, cases, terms)) & named(_from_terms(cosines, cases, terms))
+    return iris(_from_cases(cosines, cases, terms)) & iris(_from_terms(cosines, cases, terms))
 
 
 _Chooser = Callable[[Vectors, Sequence[LayerEntry], Sequence[LayerEntry]], Pairs]

@@ -39,13 +39,13 @@ class Completion:
 class Completer:
     """Sorted keys of every label: itself, its words, its pinyin, its initials."""
 
-    def __init__(self, index: LabelIndex, made: Memmap | None = None) -> None:
+    def __init__(self, index: LabelIndex, arrays: Memmap | None = None) -> None:
         """Read the keys of the names of ``index`` from an open file, else compute them."""
         self._index = index
-        if made is None:
+        if arrays is None:
             self._keys = _keys(index)
         else:
-            self._keys = Groups.over(made, "key")
+            self._keys = Groups.over(arrays, "key")
 
     def arrays(self) -> dict[str, Array]:
         """Return the keys as arrays to write."""
@@ -53,9 +53,9 @@ class Completer:
 
     def complete(self, prefix: str, k: int = 10) -> tuple[Completion, ...]:
         """Return up to ``k`` concepts, one entry each, the likeliest first."""
-        return tuple(completion for _, completion in self.ranked(prefix, k))
+        return tuple(completion for _, completion in self.rank_all(prefix, k))
 
-    def ranked(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
+    def rank_all(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
         """Return what :meth:`complete` does, each with its rank, the lowest first."""
         folded = fold(prefix)
         if not folded or k < 1:
@@ -71,7 +71,7 @@ class Completer:
 
     def _collect(self, prefix: str, best: dict[int, tuple[tuple[int, ...], int]]) -> None:
         index = self._index
-        for key, packed in islice(self._keys.starting(prefix), _SCANNED):
+        for key, packed in islice(self._keys.items_with_prefix(prefix), _SCANNED):
             way, place = packed >> _PLACES, packed & (1 << _PLACES) - 1
             label = index.labels[place]
             kind = index.kinds[label.concept]
@@ -103,10 +103,10 @@ class AmendedCompleter(Completer):
         self._before, self._concepts = before, concepts
 
     @override
-    def ranked(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
-        others = self._before.ranked(prefix, k + len(self._concepts))
+    def rank_all(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
+        others = self._before.rank_all(prefix, k + len(self._concepts))
         found = [each for each in others if each[1].iri not in self._concepts]
-        found += super().ranked(prefix, k)
+        found += super().rank_all(prefix, k)
         return tuple(sorted(found, key=lambda each: each[0])[:k])
 
 
@@ -186,9 +186,9 @@ class ForgivingCompleter:
                 return
 
 
-def _completion(found: Mention) -> Completion:
-    label = found.label_zh or found.label_en
-    return Completion(found.iri, label, found.label_zh, found.label_en, found.kind)
+def _completion(mention: Mention) -> Completion:
+    label = mention.label_zh or mention.label_en
+    return Completion(mention.iri, label, mention.label_zh, mention.label_en, mention.kind)
 
 
 def _keys(index: LabelIndex) -> Groups:
@@ -198,7 +198,7 @@ def _keys(index: LabelIndex) -> Groups:
         folded = fold(label.text)
         keys.add(folded, place)
         if label.language != "zh":
-            for at in _starts(folded):
+            for at in [at for at, character in enumerate(folded) if character == " "]:
                 keys.add(folded[at + 1 :], 2 << _PLACES | place)
         elif pinyin := label.pinyin:
             spoken = "".join(pinyin)
@@ -206,7 +206,3 @@ def _keys(index: LabelIndex) -> Groups:
                 keys.add(each, 1 << _PLACES | place)
             keys.add("".join(each[0] for each in pinyin), 3 << _PLACES | place)
     return keys.groups()
-
-
-def _starts(text: str) -> list[int]:
-    return [at for at, character in enumerate(text) if character == " "]

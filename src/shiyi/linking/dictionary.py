@@ -151,7 +151,7 @@ class Groups:
     >>> for key, number in (("goji", 3), ("maté", 2), ("goji", 1), ("goji", 3)):
     ...     some.add(key, number)
     >>> some = some.groups()
-    >>> some.under("goji"), some.under("kava"), list(some.starting("g"))
+    >>> some.under("goji"), some.under("kava"), list(some.items_with_prefix("g"))
     ([1, 3], [], [('goji', 1), ('goji', 3)])
     """
 
@@ -160,9 +160,9 @@ class Groups:
     numbers: Array
 
     @classmethod
-    def over(cls, made: Memmap, name: str) -> Self:
+    def over(cls, arrays: Memmap, name: str) -> Self:
         """Read them from an open file."""
-        return cls(made.trie(name), made[f"{name}.bounds"], made[f"{name}.numbers"])
+        return cls(arrays.trie(name), arrays[f"{name}.bounds"], arrays[f"{name}.numbers"])
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Return them as arrays to write."""
@@ -176,10 +176,12 @@ class Groups:
         place = self.keys.place(key)
         return [] if place is None else self._at(place)
 
-    def starting(self, prefix: str) -> Iterator[tuple[str, int]]:
+    def items_with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the keys that begin with ``prefix``, in order, each with every number under it."""
         return (
-            (key, each) for key, place in self.keys.starting(prefix) for each in self._at(place)
+            (key, each)
+            for key, place in self.keys.items_with_prefix(prefix)
+            for each in self._at(place)
         )
 
     def array(self, key: str) -> Array:
@@ -223,18 +225,18 @@ class Hit:
 class Dictionary:
     """Every written form of every label of an index."""
 
-    def __init__(self, index: LabelIndex, made: Memmap | None = None) -> None:
+    def __init__(self, index: LabelIndex, arrays: Memmap | None = None) -> None:
         """Read the forms of the names of ``index`` from an open file, else compute them."""
         self.index = index
         self._automaton: daachorse.CharwiseDoubleArrayAhoCorasick | None = None
         self._edged = b""
-        if made is None:
+        if arrays is None:
             self._make()
         else:
-            self.forms = made.trie("form")
-            self._bounds, self._packed = made["sense.bounds"], made["sense"]
-            self._gated = np.unpackbits(made["form.gated"], count=len(self.forms)).data
-            self._longest = int(made["form.longest"][0])
+            self.forms = arrays.trie("form")
+            self._bounds, self._packed = arrays["sense.bounds"], arrays["sense"]
+            self._gated = np.unpackbits(arrays["form.gated"], count=len(self.forms)).data
+            self._longest = int(arrays["form.longest"][0])
 
     def _make(self) -> None:
         found, concepts = _build_groups(self.index)
@@ -378,14 +380,14 @@ def _build_groups(index: LabelIndex) -> tuple[Groups, Array]:
     return forms.groups(), np.asarray(concepts)
 
 
-def _most_direct(found: Groups, concepts: Array) -> tuple[Array, Array]:
+def _most_direct(groups: Groups, concepts: Array) -> tuple[Array, Array]:
     """Return the most direct label of each concept of each form: bounds, and ranked labels."""
-    label, rank = found.numbers >> _RANKS, found.numbers & (1 << _RANKS) - 1
-    form = np.repeat(np.arange(len(found.keys)), np.diff(found.bounds))
+    label, rank = groups.numbers >> _RANKS, groups.numbers & (1 << _RANKS) - 1
+    form = np.repeat(np.arange(len(groups.keys)), np.diff(groups.bounds))
     meant = form << _BITS | concepts[label]
     starts = np.flatnonzero(np.diff(meant, prepend=-1))
     best = np.minimum.reduceat(rank << _BITS | label, starts) if len(starts) else label
-    bounds = np.searchsorted(form[starts], np.arange(len(found.keys) + 1)).astype(np.int32)
+    bounds = np.searchsorted(form[starts], np.arange(len(groups.keys) + 1)).astype(np.int32)
     return bounds, (best & (1 << _BITS) - 1) << _RANKS | best >> _BITS
 
 

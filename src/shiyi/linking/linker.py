@@ -122,13 +122,13 @@ class Linker:
         index: LabelIndex,
         vectors: VectorSearch | None = None,
         settings: LinkingSettings | None = None,
-        made: Memmap | None = None,
+        arrays: Memmap | None = None,
     ) -> None:
-        """Link to the names of ``index``; ``made`` are its forms, where they were written."""
-        self.index, self.vectors, self.made = index, vectors, made
+        """Link to the names of ``index``; ``arrays`` are its forms, where they were written."""
+        self.index, self.vectors, self.made = index, vectors, arrays
         self._settings = settings or LinkingSettings()
-        self.dictionary = Dictionary(index, made)
-        self._guesser = Guesser(self.dictionary, vectors, self._settings, made)
+        self.dictionary = Dictionary(index, arrays)
+        self._guesser = Guesser(self.dictionary, vectors, self._settings, arrays)
         self._completer: Completer | None = None
 
     @classmethod
@@ -253,14 +253,14 @@ class Linker:
         for form, score in (*near.spelt(folded), *near.similar(folded, k)):
             found += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
         if self.vectors is not None:
-            (share,) = self.vectors.embedder.known([folded])
+            (share,) = self.vectors.embedder.known_shares([folded])
             for place, score in self.vectors.search([folded], k)[0]:
                 sense = Sense(2, self.index.labels[place].concept, place)
                 found.append((sense, min(score * share, 0.99), SEMANTIC))
         return found
 
     def _mentions(
-        self, text: str, folded: NormalizedText, found: Sequence[Guess]
+        self, text: str, folded: NormalizedText, guesses: Sequence[Guess]
     ) -> tuple[Mention, ...]:
         concepts = self.index.concepts
         spans = [
@@ -269,10 +269,10 @@ class Linker:
                 each.hit.end,
                 concepts[each.hit.senses[0].concept].kind if each.hit.senses else "",
             )
-            for each in found
+            for each in guesses
         ]
         made = []
-        for each, no in zip(found, find_negated(folded.text, spans), strict=True):
+        for each, no in zip(guesses, find_negated(folded.text, spans), strict=True):
             span = Hit(*folded.span(each.hit.start, each.hit.end), ())
             meant = tuple(dict.fromkeys(sense.concept for sense in each.hit.senses))
             made.append(self._mention(text, span, meant, each, no))

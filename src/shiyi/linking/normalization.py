@@ -331,14 +331,14 @@ def _align(text: str, normalised: NormalizedText) -> str:
     return "".join(characters)
 
 
-def distance(one: str, other: str, most: int) -> int:
-    """Count insertions, deletions, substitutions and swaps of neighbours, up to ``most`` + 1.
+def distance(one: str, other: str, limit: int) -> int:
+    """Count insertions, deletions, substitutions and swaps of neighbours, up to ``limit`` + 1.
 
     >>> distance("gingko", "ginkgo", 1), distance("prednisone", "prednisolone", 1)
     (1, 2)
     """
-    if abs(len(one) - len(other)) > most:
-        return most + 1
+    if abs(len(one) - len(other)) > limit:
+        return limit + 1
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, left in enumerate(one, 1):
@@ -348,6 +348,6 @@ def distance(one: str, other: str, most: int) -> int:
             if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
                 cost = min(cost, earlier[j - 2] + 1)
             row.append(cost)
-        if min(row) > most:
-            return most + 1
+        if min(row) > limit:
+            return limit + 1
     return row[-1]

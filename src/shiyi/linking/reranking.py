@@ -24,11 +24,11 @@ class Reranking:
     notices: tuple[str, ...] = ()
 
 
-def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = "") -> Reranking:
+def pick(text: str, linker: Linker, model: ChatModel, minimum: float, kind: str = "") -> Reranking:
     """Ask ``model`` to choose among the candidates of each mention of ``text`` that is not certain.
 
     Certain is a name that means one thing. Of the others (unknown words, likenesses, names of
-    several things) the model sees the ten candidates (Yaoshi-RAG) at least ``least`` alike,
+    several things) the model sees the ten candidates (Yaoshi-RAG) at least ``minimum`` alike,
     those of class ``kind`` first. A choice that is no candidate is refused, and where the model
     cannot be had or talks nonsense the linker's own mentions stand; ``notices`` tells both.
     """
@@ -37,7 +37,7 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
         place: found
         for place, each in enumerate(mentions)
         if (each.score < 1 or each.alternatives)
-        and (found := _candidates(linker, each, text, least, kind))
+        and (found := _candidates(linker, each, text, minimum, kind))
     }
     asked = dict(list(offered.items())[:_ASKED])
     if not asked:
@@ -65,10 +65,10 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
 
 
 def _candidates(
-    linker: Linker, mention: Mention, text: str, least: float, kind: str
+    linker: Linker, mention: Mention, text: str, minimum: float, kind: str
 ) -> tuple[Mention, ...]:
     found = linker.candidates(mention.text, context=text, kind=kind)
-    return tuple(each for each in found if each.score >= least)
+    return tuple(each for each in found if each.score >= minimum)
 
 
 def _format_list(mentions: Sequence[Mention], asked: Mapping[int, Sequence[Mention]]) -> str:
@@ -82,9 +82,9 @@ def _format_list(mentions: Sequence[Mention], asked: Mapping[int, Sequence[Menti
     return "\n".join(lines)
 
 
-def _plain(text: str, most: int) -> str:
+def _plain(text: str, limit: int) -> str:
     """Keep a text to one line without angle brackets, so that it cannot end its place."""
-    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:most]
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]
 
 
 def _picks(reply: Mapping[str, Any]) -> dict[int, int]:

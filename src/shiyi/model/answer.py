@@ -88,7 +88,7 @@ class CitedEvidence:
     suggested: str = ""
 
     @property
-    def opened(self) -> bool:
+    def is_opened(self) -> bool:
         """Return whether a work or a table was opened for it."""
         return self.kind in OPENED_KINDS
 
@@ -102,7 +102,7 @@ class CitedEvidence:
             "passage": self.passage,
             "locator": self.locator,
             "kind": self.kind,
-            "opened": self.opened,
+            "opened": self.is_opened,
             "suggested_source": self.suggested,
             "year": self.year,
             "qualifiers": dict(self.qualifiers),

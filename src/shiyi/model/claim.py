@@ -121,12 +121,12 @@ class EvidenceKind(StrEnum):
     PREDICTED = "predicted"
 
     @property
-    def opened(self) -> bool:
+    def is_opened(self) -> bool:
         """Return whether a person or a program opened a work or a table for it."""
         return self in (EvidenceKind.READ, EvidenceKind.ROW)
 
 
-OPENED_KINDS: Final = frozenset(each.value for each in EvidenceKind if each.opened)
+OPENED_KINDS: Final = frozenset(each.value for each in EvidenceKind if each.is_opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ class Claim:
         return claim_iri(self.subject, self.predicate, self.object, self.polarity)
 
     @property
-    def asserted(self) -> bool:
+    def is_asserted(self) -> bool:
         """Return whether the triple itself stands in the accepted view."""
         return self.status is Status.ACCEPTED and self.polarity is Polarity.POSITIVE
 
@@ -325,7 +325,7 @@ class Claim:
             (each.source.lineage or each.source.id, each.confidence) for each in self.evidence
         )
 
-    def joined(self, other: Self) -> "Claim":
+    def join(self, other: Self) -> "Claim":
         """Return one claim with the evidence of both; they must say the same."""
         if self.iri != other.iri:
             raise RangeError(f"{self.iri.value} and {other.iri.value} say different things")

@@ -36,13 +36,13 @@ def frequency(word: str) -> float:
     return max(known.get(word, 0.0), known.get(_ENDING.sub("", word), 0.0))
 
 
-def is_word(text: str, least: float = ORDINARY) -> bool:
+def is_word(text: str, minimum: float = ORDINARY) -> bool:
     """Return whether folded text is one word that is written often.
 
     >>> is_word("table"), is_word("table salt"), is_word("velmora"), is_word("三期")
     (True, False, False, True)
     """
-    return frequency(text) >= least
+    return frequency(text) >= minimum
 
 
 def is_ordinary(text: str) -> bool:

@@ -189,14 +189,14 @@ def _disjoint(turtle: str) -> set[tuple[str, str]]:
     for quad in parse_turtle(turtle):
         values[str(quad.subject)][local_name(quad.predicate.value)].append(str(quad.object))
 
-    def listed(head: str) -> Iterator[str]:
+    def items(head: str) -> Iterator[str]:
         while "first" in values[head]:
             yield values[head]["first"][0]
             head = values[head]["rest"][0]
 
     for subject in list(values):
         groups = [(subject, other) for other in values[subject]["disjointWith"]]
-        groups += [p for head in values[subject]["members"] for p in combinations(listed(head), 2)]
+        groups += [p for head in values[subject]["members"] for p in combinations(items(head), 2)]
         for one, other in groups:
             names = local_name(one.strip("<>")), local_name(other.strip("<>"))
             found |= {names, names[::-1]}

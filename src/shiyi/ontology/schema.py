@@ -87,9 +87,9 @@ class Schema:
         """List ``name`` and every class below it."""
         return frozenset(each for each in self.parents if name in self.superclasses(each))
 
-    def fits(self, class_name: str, wanted: frozenset[str]) -> bool:
-        """Return whether a concept of ``class_name`` fits where ``wanted`` classes are."""
-        return not wanted or bool(self.superclasses(class_name) & wanted)
+    def fits(self, class_name: str, classes: frozenset[str]) -> bool:
+        """Return whether a concept of ``class_name`` fits where ``keys`` classes are."""
+        return not classes or bool(self.superclasses(class_name) & classes)
 
 
 _S = TypeVar("_S", bound=Schema)

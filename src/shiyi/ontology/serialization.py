@@ -154,7 +154,7 @@ def _blocks(claim: Claim, fused: bool) -> Iterator[Block]:
     subject, predicate, value = claim.subject, claim.predicate, claim.object
     reified: Pairs = [(RDF.reifies, Triple(subject, predicate, value))]
     confidence: Pairs = [(SHIYI.confidence, decimal(claim.confidence.value))] if fused else []
-    if claim.asserted:
+    if claim.is_asserted:
         triple: tuple[NamedNode, Pairs] = subject, [(predicate, value)]
     else:
         parts = (RDF.subject, subject), (RDF.predicate, predicate), (RDF.object, value)

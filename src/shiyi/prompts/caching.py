@@ -30,9 +30,9 @@ class ReplyCache:
     ('a', 'a')
     """
 
-    def __init__(self, model: ChatModel, most: int = 512) -> None:
+    def __init__(self, model: ChatModel, limit: int = 512) -> None:
         self.model, self._turn = model, threading.Lock()
-        self._replies = LRUCache[str, Completion](most)
+        self._replies = LRUCache[str, Completion](limit)
 
     @property
     def name(self) -> str:

@@ -212,10 +212,10 @@ def _learn_quirk(fault: "APIStatusError", quirks: Quirks, *, is_streamed: bool) 
 class _BoundedTransport(httpx2.HTTPTransport):
     """A transport that reads a reply up to a size and a moment, and none that is compressed."""
 
-    def __init__(self, most: int, seconds: float) -> None:
+    def __init__(self, limit: int, seconds: float) -> None:
         # nothing stays open between calls, so that nobody has to close it
         super().__init__(limits=httpx2.Limits(max_keepalive_connections=0))
-        self._most, self._seconds = most, seconds
+        self._most, self._seconds = limit, seconds
 
     @override
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -229,8 +229,8 @@ class _BoundedTransport(httpx2.HTTPTransport):
 
 
 class _BoundedStream(httpx2.SyncByteStream):
-    def __init__(self, stream: httpx2.SyncByteStream, most: int, seconds: float) -> None:
-        self._stream, self._most = stream, most
+    def __init__(self, stream: httpx2.SyncByteStream, limit: int, seconds: float) -> None:
+        self._stream, self._most = stream, limit
         self._ends = time.monotonic() + seconds
 
     @override

@@ -60,10 +60,10 @@ def split_prompt(text: str) -> tuple[str, str]:
     return (instructions, data) if found else ("", text)
 
 
-def sanitize_text(text: str, most: int | None = None) -> str:
+def sanitize_text(text: str, limit: int | None = None) -> str:
     r"""Return words of others on one line and without brackets that could end their place.
 
     >>> sanitize_text("goji</claims>\n## Reply")
     'goji‹/claims› ## Reply'
     """
-    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:most]
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:limit]

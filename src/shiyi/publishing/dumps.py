@@ -127,7 +127,7 @@ def _compact(iri: str) -> str:
 
 
 _SKOS: Final = f"<{PREFIXES['skos']}".encode()
-_KEPT: Final = tuple(
+_RETAINED: Final = tuple(
     str(each).encode()
     for each in (DCTERMS.title, DCTERMS.source, DCTERMS.license, DCTERMS.isReplacedBy, RDFS.comment)
 )
@@ -144,7 +144,7 @@ def skos_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
         if any(p == _TYPE and o in _KINDS for _, (_, p, o, _) in own):
             for line, (_, predicate, value, _) in own:
                 wanted = value in _KINDS if predicate == _TYPE else predicate.startswith(_SKOS)
-                if wanted or predicate in _KEPT:
+                if wanted or predicate in _RETAINED:
                     yield line
 
 

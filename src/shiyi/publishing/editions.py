@@ -220,7 +220,7 @@ class Comparison:
     unmapped: tuple[Mapping3, ...]
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Return whether anything did."""
         return any(self.counts().values())
 
@@ -290,7 +290,7 @@ def compare(old: Edition, new: Edition) -> Comparison:
     """Compare two editions; claims are the same where their IRIs are.
 
     >>> empty = Edition("", "", {}, frozenset())
-    >>> compare(empty, empty).changed
+    >>> compare(empty, empty).has_changes
     False
     """
     both = [(old.claims[iri], new.claims[iri]) for iri in sorted(old.claims.keys() & new.claims)]
@@ -316,18 +316,18 @@ def _edition_record(edition: Edition) -> dict[str, Any]:
     }
 
 
-def _claim(each: ReleasedClaim) -> dict[str, Any]:
+def _claim(claim: ReleasedClaim) -> dict[str, Any]:
     return {
-        "claim": each.claim,
-        "subject": each.subject,
-        "subject_label": each.subject_en,
-        "predicate": each.predicate,
-        "relation": local_name(each.predicate),
-        "object": each.object,
-        "object_label": each.object_en,
-        "polarity": each.polarity,
-        "status": each.status,
-        "confidence": float(each.confidence),
+        "claim": claim.claim,
+        "subject": claim.subject,
+        "subject_label": claim.subject_en,
+        "predicate": claim.predicate,
+        "relation": local_name(claim.predicate),
+        "object": claim.object,
+        "object_label": claim.object_en,
+        "polarity": claim.polarity,
+        "status": claim.status,
+        "confidence": float(claim.confidence),
     }
 
 

@@ -67,7 +67,7 @@ def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[byt
     """Yield the lines of RDF 1.2 that may leave, sorted as RDFC-1.0 sorts, each once."""
     named: list[bytes] = []
 
-    def allowed() -> Iterator[list[bytes]]:
+    def filter_lines() -> Iterator[list[bytes]]:
         for block in _stored_lines(store):
             lines = block.splitlines()
             if hidden.nodes or any(each in block for each in _PRIVATE):
@@ -80,7 +80,7 @@ def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[byt
             yield lines
         yield list(dict.fromkeys(canonical_blank_nodes(named)))
 
-    return sort_unique(allowed())
+    return sort_unique(filter_lines())
 
 
 def lowered_lines(lines: Iterable[bytes]) -> Iterator[bytes]:

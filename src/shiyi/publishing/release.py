@@ -209,7 +209,8 @@ def _fill(
         counts.classes[SHIYI.Evidence.value],
         f"{order.base}id/release-{previous.name}" if previous else "",
     )
-    _write_description(files, order, about, counts, subsets, changes, previous)
+    _write_changelog(files, about, changes, previous)
+    _write_description(files, order, about, counts, subsets)
     record = {
         "version": order.version,
         "issued": order.issued,
@@ -345,23 +346,25 @@ def _statistics(store: QuadStore, files: ReleaseFiles, counts: Counts) -> dict[s
     return stored
 
 
+def _write_changelog(
+    files: ReleaseFiles,
+    about: metadata.ReleaseCitation,
+    changes: editions.Comparison | None,
+    previous: Path | None,
+) -> None:
+    path = previous / "CHANGELOG.md" if previous else None
+    earlier = path.read_text(encoding="utf-8") if path and path.is_file() else ""
+    text = metadata.changelog(about, changes, earlier)
+    files.write("CHANGELOG.md", "what changed, release by release", text)
+
+
 def _write_description(
     files: ReleaseFiles,
     order: ReleaseRequest,
     about: metadata.ReleaseCitation,
     counts: Counts,
     subsets: Mapping[str, int],
-    changes: editions.Comparison | None,
-    previous: Path | None,
 ) -> None:
-    earlier = ""
-    if previous and (path := previous / "CHANGELOG.md").is_file():
-        earlier = path.read_text(encoding="utf-8")
-    files.write(
-        "CHANGELOG.md",
-        "what changed, release by release",
-        metadata.changelog(about, changes, earlier),
-    )
     files.write("CITATION.cff", "how to cite this release", metadata.citation(about))
     describe_tables(about, files)
     listed = tuple(each for _, each in sorted(files.listed.items()))

@@ -120,13 +120,13 @@ def _grounds(store: QuadStore, hidden: Collection[str]) -> dict[str, dict[str, s
             if quad.subject not in claims:
                 continue
             columns = results.setdefault(claims[quad.subject], {})
-            columns.setdefault(name, set()).add(_shown(name, text(quad.object)))
+            columns.setdefault(name, set()).add(_cell_text(name, text(quad.object)))
             if name == "source" and quad.object in lineages:
                 columns.setdefault("lineage", set()).add(lineages[quad.object])
     return results
 
 
-def _shown(name: str, value: str) -> str:
+def _cell_text(name: str, value: str) -> str:
     """Return a value as the column shows it: Biolink and kinds by name, sources as they stand."""
     if name == "evidence_kind":
         return local_name(value).lower()

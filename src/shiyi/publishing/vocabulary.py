@@ -104,15 +104,15 @@ def linkml_schema(schema: Schema, definitions: Mapping[str, str], version: str) 
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
-def _slot(each: Property) -> dict[str, Any]:
+def _slot(property_: Property) -> dict[str, Any]:
     """Return a slot; several classes of a range are alternatives."""
-    made: dict[str, Any] = {"slot_uri": f"shiyi:{each.name}", "multivalued": True}
-    ranges = sorted(each.range - {"Text"})
-    if each.is_object:
+    made: dict[str, Any] = {"slot_uri": f"shiyi:{property_.name}", "multivalued": True}
+    ranges = sorted(property_.range - {"Text"})
+    if property_.is_object:
         made["range"] = ranges[0] if len(ranges) == 1 else _ROOT
         if len(ranges) > 1:
             made["any_of"] = [{"range": name} for name in ranges]
-    return made | ({"title": each.label_en} if each.label_en else {})
+    return made | ({"title": property_.label_en} if property_.label_en else {})
 
 
 def _definition_texts(definitions: Mapping[str, str], name: str) -> dict[str, str]:

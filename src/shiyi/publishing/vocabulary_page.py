@@ -161,13 +161,13 @@ class _Page:
         ranges = self.facts[VOCAB + name][RDFS.range.value]
         return [local_name(each.value) for each in ranges if isinstance(each, NamedNode)]
 
-    def typed(self, kind: str) -> list[str]:
+    def terms_of(self, kind: str) -> list[str]:
         wanted = NamedNode(PREFIXES["owl"] + kind)
         return [local_name(s) for s, value in self.facts.items() if wanted in value[RDF.type.value]]
 
     def characters(self, name: str) -> list[str]:
         kinds = ("Symmetric", "Asymmetric", "Irreflexive", "Transitive")
-        return [kind for kind in kinds if name in self.typed(f"{kind}Property")]
+        return [kind for kind in kinds if name in self.terms_of(f"{kind}Property")]
 
 
 def reference_html(language: str, stylesheet: str = "") -> str:
@@ -191,7 +191,7 @@ def reference_html(language: str, stylesheet: str = "") -> str:
             drawing=diagram(page.word("core"), page.label),
             classes={**page.schema.parents, **dict.fromkeys(defined, ())},
             inverse=_inverse(page.facts),
-            annotations=sorted(page.typed("AnnotationProperty")),
+            annotations=sorted(page.terms_of("AnnotationProperty")),
             schemes=list(_schemes(_Page(language, _facts("ontology/schemes.ttl")))),
             shapes=list(_shapes(language)),
         )

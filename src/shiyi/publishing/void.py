@@ -199,23 +199,23 @@ def void_triples(about: DatasetDescription, counts: Counts) -> Iterator[Triple]:
     parts += [_distribution(about.iri, each) for each in about.distributions]
     if about.endpoint:
         named = f'dcterms:title "SPARQL endpoint"@en ; dcterms:license <{LICENCE}>'
-        named += f" ; dcterms:description {_listed(SUMMARIES)}"
+        named += f" ; dcterms:description {_list(SUMMARIES)}"
         parts.append(_SERVICE.format(about.endpoint, named, about.iri))
     return iter(dict.fromkeys(each.triple for each in parse_turtle("\n".join(parts))))
 
 
-def _listed(terms: Iterable[Term]) -> str:
+def _list(terms: Iterable[Term]) -> str:
     return ", ".join(map(str, terms))
 
 
 def _dataset(about: DatasetDescription) -> Iterator[str]:
     vocabularies = (VOCAB, *(PREFIXES[name] for name in ("skos", "prov", "dcterms")))
     yield f"""<{about.iri}> a void:Dataset, dcat:Dataset ;
-  dcterms:title {_listed(TITLES)} ; dcterms:description {_listed(SUMMARIES)} ;
-  dcat:keyword {_listed(Literal(each, language="en") for each in KEYWORDS)} ;
+  dcterms:title {_list(TITLES)} ; dcterms:description {_list(SUMMARIES)} ;
+  dcat:keyword {_list(Literal(each, language="en") for each in KEYWORDS)} ;
   dcterms:license <{LICENCE}> ; dcterms:identifier {Literal(about.identifier)} ;
   dcterms:publisher {PUBLISHER} ; dcterms:language <{_LANGUAGES}ZHO>, <{_LANGUAGES}ENG> ;
-  void:uriSpace {Literal(about.uri_space)} ; void:vocabulary {_listed(map(NamedNode, vocabularies))}
+  void:uriSpace {Literal(about.uri_space)} ; void:vocabulary {_list(map(NamedNode, vocabularies))}
 ."""
     for predicate, address in (
         ("dcat:landingPage", about.page),

@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 _DEFAULT = DefaultGraph()
 FILE = "adjacency.safetensors"
 _FORMAT = "3"
-_KEPT: Final = 65_536  # places of nodes that were asked for last (Shiyi's)
+_CACHED: Final = 65_536  # places of nodes that were asked for last (Shiyi's)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ImportanceLookup(Mapping[str, float]):
     def __init__(self, nodes: Strings, ranks: Vector) -> None:
         """Pair ``nodes`` with their ``ranks``."""
         self.nodes, self.ranks = nodes, ranks
-        self._known = lru_cache(_KEPT)(self._read)
+        self._known = lru_cache(_CACHED)(self._read)
 
     def _read(self, node: str) -> float:
         place = self.nodes.place(node)
@@ -260,7 +260,7 @@ class Projection:
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""
-        for edge in self.leaving(self.places((node,)), step)[1].tolist():
+        for edge in self.outgoing(self.places((node,)), step)[1].tolist():
             yield self.hop(edge, step)
 
     def hop(self, edge: int, step: Step) -> Hop:
@@ -278,7 +278,7 @@ class Projection:
         bounds = (self._out if step.forward else self._in).bounds
         return bounds[nodes + 1] - bounds[nodes]
 
-    def leaving(self, nodes: Ints, step: Step) -> tuple[Ints, Ints]:
+    def outgoing(self, nodes: Ints, step: Step) -> tuple[Ints, Ints]:
         """List the claims that leave some nodes along ``step``: place in ``nodes``, and claim."""
         kind = self._kind.get(step.predicate)
         if kind is None or not len(nodes):
@@ -292,7 +292,7 @@ class Projection:
         The first hop is counted; each further one multiplies by the mean number of claims that
         leave a concept along its step.
         """
-        rows = float(len(self.leaving(self.places(seeds), path[0])[1]))
+        rows = float(len(self.outgoing(self.places(seeds), path[0])[1]))
         total = rows
         for step in path[1:]:
             rows *= self._fan_out(step)
@@ -346,15 +346,15 @@ class _Sides:
     kinds: int
 
     @classmethod
-    def of(cls, nodes: Ints, kind: Ints, most: int, kinds: int) -> Self:
-        beyond = (most + 1) * kinds  # a pair that no node has, so that one is always found
+    def of(cls, nodes: Ints, kind: Ints, limit: int, kinds: int) -> Self:
+        beyond = (limit + 1) * kinds  # a pair that no node has, so that one is always found
         every = nodes.astype(np.min_scalar_type(-beyond)) * kinds + kind
         edges = None
         if np.any(np.diff(every) < 0):
             edges = np.argsort(every, kind="stable").astype(np.int32)
             every = every[edges]
         starts = np.flatnonzero(np.diff(every, prepend=-1))
-        bounds = np.cumsum(np.bincount(nodes + 1, minlength=most + 1))
+        bounds = np.cumsum(np.bincount(nodes + 1, minlength=limit + 1))
         keys = np.append(every[starts], every.dtype.type(beyond))
         starts = np.append(starts, [len(every)] * 2)
         return cls(bounds.astype(np.int32), keys, starts.astype(np.int32), edges, kinds)

@@ -35,7 +35,7 @@ class Ground:
     premises: frozenset[str] = frozenset()
     rules: frozenset[str] = frozenset()
 
-    def joined(self, other: "Ground", rule: str) -> "Ground":
+    def join(self, other: "Ground", rule: str) -> "Ground":
         """Return the ground of what needs both."""
         return Ground(
             min(self.confidence, other.confidence),
@@ -97,7 +97,7 @@ class Definitions:
         """Return a value of an OWL property of a class expression."""
         return next(iter(self.values.get((node, _OWL + name), ())), None)
 
-    def listed(self, head: Term) -> Iterator[Term]:
+    def list_items(self, head: Term) -> Iterator[Term]:
         """Yield the items of an RDF list."""
         while first := self.values.get((head, _FIRST)):
             yield first[0]
@@ -162,16 +162,14 @@ class _Membership:
             meant = definitions.defined.get(expression)
             return self.of(meant) if meant is not None else self._asserted_members(expression)
         if (head := definitions.one(expression, "intersectionOf")) is not None:
-            first, *rest = (self.of(each) for each in definitions.listed(head))
+            first, *rest = (self.of(each) for each in definitions.list_items(head))
             for other in rest:
-                first = {
-                    n: g.joined(other[n], INTERSECTION) for n, g in first.items() if n in other
-                }
+                first = {n: g.join(other[n], INTERSECTION) for n, g in first.items() if n in other}
             return first
         if (head := definitions.one(expression, "unionOf")) is not None:
-            return _union(self.of(each) for each in definitions.listed(head))
+            return _union(self.of(each) for each in definitions.list_items(head))
         if (head := definitions.one(expression, "oneOf")) is not None:
-            return {each: Ground() for each in definitions.listed(head)}
+            return {each: Ground() for each in definitions.list_items(head)}
         return self._restricted_members(expression)
 
     def _asserted_members(self, name: NamedNode) -> Members:
@@ -195,7 +193,7 @@ class _Membership:
             for quad in self._store.match(None, NamedNode(name), None, _ACCEPTED):
                 if (stored := wanted.get(quad.object)) is None:
                     continue
-                ground = self._ground_of_claim(quad).joined(stored, rule)
+                ground = self._ground_of_claim(quad).join(stored, rule)
                 known = found.get(quad.subject)
                 if known is None or ground.confidence > known.confidence:
                     found[quad.subject] = ground
@@ -214,5 +212,5 @@ def _union(parts: Iterator[Members]) -> Members:
     for members in parts:
         for node, ground in members.items():
             if node not in found or ground.confidence > found[node].confidence:
-                found[node] = ground.joined(Ground(), UNION)
+                found[node] = ground.join(Ground(), UNION)
     return found

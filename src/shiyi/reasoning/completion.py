@@ -83,9 +83,9 @@ def complete(
             )
 
 
-def prediction_quads(found: Iterable[Prediction]) -> Iterator[Quad]:
+def prediction_quads(predictions: Iterable[Prediction]) -> Iterator[Quad]:
     """Yield predicted claims for graph:derived: reified, with their ends, never asserted."""
-    for each in found:
+    for each in predictions:
         subject, predicate = NamedNode(each.subject), NamedNode(each.predicate)
         object_, claim = NamedNode(each.object), each.claim
         yield Quad(claim, RDF.reifies, Triple(subject, predicate, object_), DERIVED)
@@ -158,13 +158,13 @@ def valid_tails(
     )
 
 
-def _best(triples: Longs, belief: Values, most: int) -> Iterator[tuple[Sequence[int], float]]:
+def _best(triples: Longs, belief: Values, limit: int) -> Iterator[tuple[Sequence[int], float]]:
     order = np.lexsort((triples[:, 2], -belief, triples[:, 1], triples[:, 0]))
     taken: dict[tuple[int, int], int] = defaultdict(int)
     for i in order.tolist():
         head, relation, tail = (int(each) for each in triples[i])
         taken[head, relation] += 1
-        if taken[head, relation] <= most:
+        if taken[head, relation] <= limit:
             yield (head, relation, tail), float(belief[i])
 
 

@@ -164,15 +164,15 @@ def inherits(schema: Schema, predicate: str) -> bool:
     return bool(known and known.inherits)
 
 
-def matters(schema: Schema, predicate: str) -> bool:
+def is_premise(schema: Schema, predicate: str) -> bool:
     """Return whether a claim of this property is a premise of any rule."""
     links = {SHIYI.hasIngredient.value, SHIYI.impliesSyndrome.value}
     defining = Definitions.load().predicates
     return predicate in links or predicate in defining or inherits(schema, predicate)
 
 
-def _order(each: rules.Derivation) -> tuple[object, ...]:
-    return each.rule, each.premises, each.confidence, each.subject, each.object
+def _order(item: rules.Derivation) -> tuple[object, ...]:
+    return (item.rule, item.premises, item.confidence, item.subject, item.object)
 
 
 SECTIONS: Final = ("rules", "pagerank", "confidence", "complete", "entailed", "classes")

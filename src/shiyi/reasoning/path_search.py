@@ -72,7 +72,7 @@ def ways_along(
     projection: Projection,
     plan: RelationPath,
     seeds: Iterable[str],
-    least: float = 0.0,
+    minimum: float = 0.0,
     admits: Admits | None = None,
     widest: int = WIDEST,
 ) -> PathColumns:
@@ -80,7 +80,7 @@ def ways_along(
 
     ``admits`` may refuse claims by the hop's place, where they start and where they end.
     """
-    if not 0.0 <= least <= 1.0 or not plan or widest < 1:
+    if not 0.0 <= minimum <= 1.0 or not plan or widest < 1:
         raise RangeError("least lies in [0, 1], a path has a hop, and widest is at least 1")
     nodes: list[Ints] = [projection.places(seeds)]
     taken: list[Ints] = []
@@ -90,9 +90,11 @@ def ways_along(
         if counts.sum() > widest:
             rows = _likeliest([projection.confidence[c] for c in taken], counts, widest)
             nodes, taken, cut = [c[rows] for c in nodes], [c[rows] for c in taken], True
-        origin, edges = projection.leaving(nodes[-1], step)
+        origin, edges = projection.outgoing(nodes[-1], step)
         ends = projection.target[edges] if step.forward else projection.source[edges]
-        fresh = np.ones(len(edges), bool) if least == 0 else projection.confidence[edges] >= least
+        fresh = (
+            np.ones(len(edges), bool) if minimum == 0 else projection.confidence[edges] >= minimum
+        )
         for column in nodes:
             fresh &= column[origin] != ends
         if admits is not None:
@@ -112,12 +114,12 @@ def _likeliest(confidences: Sequence[Floats], counts: Ints, widest: int) -> Ints
     return np.sort(order[fitting]).astype(np.int32)
 
 
-def best_rows(groups: NDArray[np.integer], score: Floats, through: int, most: int) -> Places:
-    """Return the ``most`` best rows, best first, no more than ``through`` of one group."""
+def best_rows(groups: NDArray[np.integer], score: Floats, through: int, limit: int) -> Places:
+    """Return the ``limit`` best rows, best first, no more than ``through`` of one group."""
     chosen, left = np.empty(0, np.int64), np.arange(len(score))
-    while len(left) and len(chosen) < most:
+    while len(left) and len(chosen) < limit:
         there, least = score[left], -np.inf
-        if len(left) > (some := _AMONG * most):  # only the best of them are put in order
+        if len(left) > (some := _AMONG * limit):  # only the best of them are put in order
             least = np.partition(there, len(left) - some)[len(left) - some]
         best = left[there >= least]
         order = best[np.argsort(-score[best], kind="stable")]
@@ -125,18 +127,18 @@ def best_rows(groups: NDArray[np.integer], score: Floats, through: int, most: in
         named, counts = np.unique(groups[chosen], return_counts=True)
         left = left[there < least]
         left = left[~np.isin(groups[left], named[counts >= through])]
-    return chosen[:most]
+    return chosen[:limit]
 
 
-def leading_rows(groups: NDArray[np.integer], order: Places, most: int) -> Places:
-    """Return the first ``most`` rows of each group; ``groups`` has the group of each row."""
+def leading_rows(groups: NDArray[np.integer], order: Places, limit: int) -> Places:
+    """Return the first ``limit`` rows of each group; ``groups`` has the group of each row."""
     of = groups[order]
     by_group = np.argsort(of, kind="stable")
     ranked = of[by_group]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
     within = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.r_[starts, len(ranked)]))
     first = np.zeros(len(order), dtype=bool)
-    first[by_group[within < most]] = True
+    first[by_group[within < limit]] = True
     return order[first]
 
 

@@ -64,11 +64,11 @@ class Premises:
     broader: Mapping[str, frozenset[str]]
     schema: Schema = field(repr=False)
 
-    def containing(self) -> Mapping[str, list[Edge]]:
+    def ingredient_edges(self) -> Mapping[str, list[Edge]]:
         """Return the ``hasIngredient`` claims by ingredient."""
         return _by_object(self.ingredients)
 
-    def implying(self) -> Mapping[str, list[Edge]]:
+    def syndrome_edges(self) -> Mapping[str, list[Edge]]:
         """Return the ``impliesSyndrome`` claims by what is implied."""
         return _by_object(self.implications)
 
@@ -97,7 +97,7 @@ def infer(premises: Premises) -> Iterator[Derivation]:
     asserted = {(e.subject, e.predicate, e.object) for e in premises.safety}
     asserted |= {(e.subject, e.predicate, e.object) for e in _as_cautions(premises.safety)}
     narrower = _closure(_inverse(premises.broader))
-    implying, containing = premises.implying(), premises.containing()
+    implying, containing = premises.syndrome_edges(), premises.ingredient_edges()
     for edge in _as_cautions(premises.safety):
         for found in (
             *_to_narrower(edge, narrower, premises.schema),
@@ -142,14 +142,17 @@ def _as_cautions(edges: Iterable[Edge]) -> Iterator[Edge]:
             yield e
 
 
-def _is_stated(found: Derivation, asserted: set[tuple[str, str, str]]) -> bool:
+def _is_stated(derivation: Derivation, asserted: set[tuple[str, str, str]]) -> bool:
     """Return whether a source already says as much or more about the same two."""
-    if found.predicate == SHIYI.derivedCaution.value:
+    if derivation.predicate == SHIYI.derivedCaution.value:
         names = (*_CAUTIONS, _UNSUITABLE)
-        return any((found.subject, name, found.object) in asserted for name in names)
+        return any((derivation.subject, name, derivation.object) in asserted for name in names)
     return any(
         (one, _INTERACTS, two) in asserted
-        for one, two in ((found.subject, found.object), (found.object, found.subject))
+        for one, two in (
+            (derivation.subject, derivation.object),
+            (derivation.object, derivation.subject),
+        )
     )
 
 
@@ -379,12 +382,12 @@ def entail(edges: Iterable[Edge], axioms: Axioms) -> Iterator[EntailedStatement]
             )
 
 
-def entailed_quads(found: Iterable[EntailedStatement]) -> Iterator[Quad]:
+def entailed_quads(statements: Iterable[EntailedStatement]) -> Iterator[Quad]:
     """Yield statements for graph:entailed, each with its confidence, rules and premises.
 
     They are no claims and have no status: nobody made them.
     """
-    for each in found:
+    for each in statements:
         subject, predicate, object_ = map(NamedNode, each.statement)
         name = content_hash(*map(canonical, (subject, predicate, object_)), "positive")
         node = resource(f"claim/{name}")

@@ -334,7 +334,7 @@ class _PartitionedValidation:
         if not self._quads:
             return
         data = to_graph(self._quads)
-        self._classes.tell(data, self._quads)
+        self._classes.add(data, self._quads)
         found = list_results(data, self._near)
         for result in found:
             self._faulty.update(self._suspected_situations(result))
@@ -474,7 +474,7 @@ class _Classes:
             if start < end
         }
 
-    def tell(self, data: "Graph", quads: Iterable[Quad]) -> None:
+    def add(self, data: "Graph", quads: Iterable[Quad]) -> None:
         """Mark focus nodes and add the classes of values, which must not become focus nodes."""
         from rdflib import RDF as RDFLIB_RDF
         from rdflib import BNode, URIRef

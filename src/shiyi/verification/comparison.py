@@ -78,7 +78,7 @@ class Comparison:
     """Compares the claims of the tables with entries about their subjects."""
 
     def __init__(self, starter: Starter, relation: str = "", sample: int = 0) -> None:
-        self._starter = starter
+        self._starter, self.relation, self.sample = starter, relation, sample
         schema = Schema.load()
         self._reader = Reader(starter.concepts, starter.broader, schema)
         self._claims: dict[tuple[str, str], set[Claimed]] = defaultdict(set)
@@ -162,7 +162,7 @@ class Comparison:
     def _same(self, subject: str, text: str) -> bool:
         """Return whether half of the ingredients agree both ways, as homonyms do not."""
         claimed = self._ingredients.get(subject, set())
-        listed = self._reader.listed("hasIngredient", text)
+        listed = self._reader.list_members("hasIngredient", text)
         common = len(claimed & listed)
         return common >= 2 and 2 * common >= len(claimed) and 2 * common >= len(listed)
 
@@ -252,21 +252,19 @@ def _split(cell: str) -> list[str]:
 
 
 def verify_claims(
-    starter: Starter,
+    comparison: Comparison,
     registry: Registry,
     corpora: Iterable[str] = (),
-    relation: str = "",
-    sample: int = 0,
     out: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda _name, _done, _all: None,
 ) -> Outcome:
     """Compare the claims with each installed corpus and write one table of pointers a corpus.
 
-    A corpus whose files, rules and claims are those of the last run is skipped. With ``sample``
-    nothing is written. Raise :class:`UsageError` for an unknown corpus, and
+    A corpus whose files, rules and claims are those of the last run is skipped. Nothing
+    is written of a sample. Raise :class:`UsageError` for an unknown corpus, and
     :class:`TableError` for files of another version.
     """
-    comparison, outcome = Comparison(starter, relation, sample), Outcome()
+    outcome, sample, relation = Outcome(), comparison.sample, comparison.relation
     wanted = tuple(corpora) or tuple(registry.known)
     paths, folder = registry.paths(), out or artefact(EVIDENCE)
     known = {} if sample else _known_rows(folder)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 from pydantic import BaseModel, ConfigDict
 
@@ -213,8 +213,8 @@ def entries(table: Table, record: Record) -> Iterator[Record]:
         yield Record(record.key, cells, match.start("text"))
 
 
-def _meets(cell: str, wanted: str) -> bool:
-    return wanted[1:] in cell if wanted.startswith("~") else cell == wanted
+def _meets(cell: str, name: str) -> bool:
+    return name[1:] in cell if name.startswith("~") else cell == name
 
 
 def _join_rows(table: Table, folder: Path) -> dict[str, dict[str, str]]:
@@ -227,7 +227,13 @@ def read_rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV, TSV or JSON Lines file, packed with xz or not, as text by column."""
     with _open_text(path) as file:
         if ".jsonl" in path.name:
-            yield from (_texts(json.loads(line)) for line in file)
+            yield from (
+                {
+                    name: "|".join(map(str, value)) if isinstance(value, list) else str(value)
+                    for name, value in json.loads(line).items()
+                }
+                for line in file
+            )
             return
         if path.suffix == ".csv":
             yield from csv.DictReader(file)
@@ -242,10 +248,3 @@ def _open_text(path: Path) -> TextIO:
     if path.suffix == ".xz":
         return lzma.open(path, "rt", encoding="utf-8-sig", newline="\n")
     return path.open(encoding="utf-8-sig", newline="\n")
-
-
-def _texts(row: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name: "|".join(map(str, value)) if isinstance(value, list) else str(value)
-        for name, value in row.items()
-    }

@@ -35,7 +35,7 @@ class PointerReport:
     missing: dict[str, int]
 
     @property
-    def checked(self) -> int:
+    def total(self) -> int:
         """Return the number of pointers that were compared."""
         return sum(self.read.values())
 

@@ -138,9 +138,9 @@ class Reader:
 
     def items(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where the object is one item of a list of ingredients."""
-        return Verdict.SUPPORTS if claimed in self.listed(relation, text) else None
+        return Verdict.SUPPORTS if claimed in self.list_members(relation, text) else None
 
-    def listed(self, relation: str, text: str) -> frozenset[str]:
+    def list_members(self, relation: str, text: str) -> frozenset[str]:
         """Return the concepts that are items of a list, without amounts and ways to prepare."""
         return self._listed_concepts(relation, text)
 
@@ -265,18 +265,18 @@ def _properties(relation: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(each) for each in words()["properties"][relation])
 
 
-def is_denied(text: str, found: NameMatch) -> bool:
+def is_denied(text: str, match: NameMatch) -> bool:
     """Return whether the words before a name deny it."""
-    before = normalize(text[max(0, found.start - 24) : found.start])
-    if _LATIN.search(text[found.start : found.end]):
+    before = normalize(text[max(0, match.start - 24) : match.start])
+    if _LATIN.search(text[match.start : match.end]):
         return before.endswith(tuple(words()["english_denials"]))
     return before.endswith(tuple(words()["denials"]))
 
 
-def _continues(text: str, found: NameMatch) -> bool:
+def _continues(text: str, match: NameMatch) -> bool:
     """Return whether a short pattern name goes on to another word."""
-    after = text[found.end :]
-    if not after or found.end - found.start > 3:
+    after = text[match.end :]
+    if not after or match.end - match.start > 3:
         return False
     return not after.startswith(tuple(words()["pattern_ends"]))
 

@@ -199,9 +199,9 @@ def _consistent(claims: Iterable[Key], grouped: Mapping[Key, Sequence[object]]) 
             yield each
 
 
-def _pointer(each: Witness, verdict: str) -> PointerRow:
-    digest, place = text_digest(each.quote), Place(CORPUS, 0)
-    subject, predicate, value = each.claim
+def _pointer(witness: Witness, verdict: str) -> PointerRow:
+    digest, place = text_digest(witness.quote), Place(CORPUS, 0)
+    subject, predicate, value = witness.claim
     return PointerRow(
         CORPUS,
         subject,
@@ -209,10 +209,10 @@ def _pointer(each: Witness, verdict: str) -> PointerRow:
         value,
         verdict,
         _FILE,
-        each.book.file,
+        witness.book.file,
         _COLUMN,
-        each.start,
-        each.end,
+        witness.start,
+        witness.end,
         digest,
         place,
     )

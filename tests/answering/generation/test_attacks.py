@@ -114,7 +114,7 @@ def test_a_reply_is_asked_for_once(endpoint: Endpoint, runtime: Runtime) -> None
     number = cited(answer, "hasNature").number
     values = {"sentences": [{"text": "枸杞子性平。", "claims": [number]}]}
     endpoint.say = lambda prompt: (200, json.dumps(values, ensure_ascii=False))
-    model = ReplyCache(chat(endpoint), most=2)
+    model = ReplyCache(chat(endpoint), limit=2)
     texts = {write_with_model(answer, model, runtime).text for _ in range(3)}
     assert len(texts) == len(endpoint.asked) == 1
     for question in ("绿豆的性味？", "百合的性味？", "枸杞的性味？"):

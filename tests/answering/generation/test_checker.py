@@ -35,7 +35,7 @@ def test_sentence_without_claim_is_refused() -> None:
     assert fault_of("枸杞子味甘。", []) == "cites no claim"
 
 
-def test_subject_of_sentences_before_need_not_be_named_again() -> None:
+def test_subject_of_earlier_sentence_need_not_be_repeated() -> None:
     assert fault_of("It is sweet.", [FLAVOUR]) == "does not name both ends of the claim"
     assert fault_of("It is sweet.", [FLAVOUR], [FLAVOUR.subject]) == ""
     assert fault_of("It is sweet.", [FLAVOUR], [INTERACTION.subject]) != ""

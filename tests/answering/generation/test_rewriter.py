@@ -124,7 +124,7 @@ class Ear:
     def receive_draft(self, answer: Answer) -> None:
         self.drafts.append(answer)
 
-    def written(self, sentence: Sentence) -> None:
+    def receive(self, sentence: Sentence) -> None:
         self.received.append(sentence.text)
 
 
@@ -393,7 +393,7 @@ def test_malformed_reply_is_error_and_never_empty_answer(text: str) -> None:
         parse_object(text)
 
 
-def test_failed_model_said_on_page_in_json_and_on_standard_error(
+def test_failed_model_is_reported_on_page(
     scripted_endpoint: Endpoint,
     starter_kb: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -123,7 +123,7 @@ def test_nonsense_ends_after_repairs_with_reason_for_each(
     assert all(each.fault for each in written.rounds)
 
 
-def test_endpoint_that_fails_outside_fault_that_shows_no_key(
+def test_error_of_model_endpoint_shows_no_key(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint
 ) -> None:
     endpoint.say = lambda prompt: (500, "")

@@ -17,7 +17,7 @@ from shiyi.cli import main
 from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.columnar.strings import PatchedMap, Selection, Strings
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.errors import IndexMismatchError
 from shiyi.model.rdf import DefaultGraph, Literal, Quad
 from shiyi.ontology.schema import Schema
@@ -73,7 +73,7 @@ def check(base: KnowledgeBase) -> None:
     for end in (*read.by_subject, *read.by_object):
         for fact in read.by_subject.get(end, ()):
             assert stored.facts.of(end, fact.predicate) == read.of(end, fact.predicate)
-            assert stored.facts.into(fact.object, fact.predicate) == read.into(
+            assert stored.facts.inverse(fact.object, fact.predicate) == read.inverse(
                 fact.object, fact.predicate
             )
             assert stored.facts.between(fact.object, end) == read.between(fact.object, end)
@@ -99,7 +99,7 @@ def test_what_was_reviewed_since_in_what_is_opened(kb: Path) -> None:
         check(base)
         decisions = Decisions(Changes(base.writer))
         for chosen, kind in ((HARM, "accept"), (INTERACTION, "reject"), (INTERACTION, "accept")):
-            decisions.review(chosen.iri.value, kind, "li")
+            decisions.review(chosen.iri.value, ReviewDecision(kind, "li"))
             check(base)
     with KnowledgeBase.open(kb) as base:
         check(base)
@@ -140,7 +140,7 @@ def test_files_are_written_again_where_much_changed(
         before = path.read_bytes()
         replace_derived(base.store, tuple(rule_quads(base.store)), ("rules",))
         decisions = Decisions(Changes(base.writer))
-        decisions.review(HARM.iri.value, "accept", "li")
+        decisions.review(HARM.iri.value, ReviewDecision("accept", "li"))
         assert not refresh_files(base, SCHEMA)  # little changed
         monkeypatch.setattr("shiyi.answering.knowledge.updates._FEW", -9)
         assert refresh_files(base, SCHEMA)
@@ -153,7 +153,7 @@ def test_files_are_written_again_where_much_changed(
     assert scrub(kb).damages == []
 
 
-def test_claims_that_stay_inside_not_in_what_is_opened(kb: Path) -> None:
+def test_internal_claims_are_left_out_of_fact_file(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         facts = open_facts(base.folder / "index", base.release, SCHEMA).facts
         shut = next(iter(facts.by_claim))
@@ -261,7 +261,7 @@ def answered(kb: Path) -> str:
         return ask(Runtime.open(base, Settings()), QUESTION).text
 
 
-def test_indexes_that_are_gone_come_back_and_answers_stay(
+def test_lost_indexes_are_rebuilt_with_same_answers(
     kb_to_reindex: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = answered(kb_to_reindex)

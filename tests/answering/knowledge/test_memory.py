@@ -19,23 +19,23 @@ def opened(base: KnowledgeBase) -> Facts:
     return open_facts(base.folder / "index", base.release, Schema.load()).facts
 
 
-def test_evidence_stays_in_memory_up_to_number_of_claims(
+def test_evidence_cache_is_bounded_by_claims(
     starter_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "_CITED_KEPT", 50)
-    monkeypatch.setattr(evidence, "_READ_KEPT", 5)
+    monkeypatch.setattr(evidence, "_CITED_CACHE", 50)
+    monkeypatch.setattr(evidence, "_READ_CACHE", 5)
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         claims = [claim for claim, _ in zip(facts.by_claim, range(200), strict=False)]
         evidences, second = Evidences(base.store, facts), Evidences(base.store, facts)
         found = [evidences.of(claim, "zh") for claim in claims]
-        assert evidences._said.cache_info().currsize == 50
+        assert evidences._cited.cache_info().currsize == 50
         assert evidences._known.cache_info().currsize == 5
         assert all(found)
         assert found == [second.of(claim, "zh") for claim in claims]
 
 
-def test_name_in_memory_once_however_many_claims_have_it(starter_kb: Path) -> None:
+def test_name_of_many_claims_is_stored_once(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         listed = [f for found in facts.by_subject.values() for f in found if not f.language][:500]
@@ -62,10 +62,10 @@ def test_names_that_nobody_has_are_not_remembered(starter_kb: Path) -> None:
         assert labels._known.cache_info().currsize == before
 
 
-def test_hierarchies_stay_in_memory_up_to_number_of_concepts(
+def test_hierarchy_cache_is_bounded_by_concepts(
     starter_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts_of_answers, "_KEPT", 20)
+    monkeypatch.setattr(facts_of_answers, "_CACHED", 20)
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         concepts = [iri for iri, _ in zip(facts.broader, range(100), strict=False)]
@@ -85,9 +85,7 @@ def test_entry_that_came_and_went_leaves_nothing_behind() -> None:
     assert entries.changes == {"b": None}
 
 
-def test_whoever_sends_every_character_there_is_leaves_few_in_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_character_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
     result = normalization.fold(text)
     monkeypatch.setattr(normalization, "_REMEMBERED", 100)

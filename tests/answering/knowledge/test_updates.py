@@ -15,7 +15,7 @@ from shiyi.answering.knowledge.updates import changes_in, level
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.columnar.strings import PatchedMap
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.model.answer import CitedEvidence
 from shiyi.model.claim import Claim, Status
 from shiyi.model.iris import graph, resource
@@ -110,7 +110,7 @@ def check(living: RuntimeHolder, base: KnowledgeBase) -> None:
     check_facts(living, base)
     derived = {q for q in base.store.match(graph=graph("derived")) if q.predicate != SHIYI.pageRank}
     assert derived == set(rule_quads(base.store))
-    assert living.derived() == read_derived(base.store)
+    assert living.derived_claims() == read_derived(base.store)
 
 
 def retrieved(runtime: Runtime) -> list[Any]:
@@ -124,7 +124,7 @@ def retrieved(runtime: Runtime) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
+def test_facts_and_walks_follow_class_and_hierarchy_changes(
     base: KnowledgeBase, parts: tuple[RuntimeHolder, Refresher, Decisions], seed: int
 ) -> None:
     living = parts[0]
@@ -164,7 +164,7 @@ def test_facts_follow_any_course_of_reviews(
     for _ in range(12):
         chosen: Claim = chance.choice((*CLAIMS, *MORE))
         kind, who = chance.choice(("accept", "reject", "unsure")), chance.choice(("li", "wang"))
-        made.append(decisions.review(chosen.iri.value, kind, who))
+        made.append(decisions.review(chosen.iri.value, ReviewDecision(kind, who)))
         if chance.random() < 0.3:
             decisions.undo(made.pop(chance.randrange(len(made))).iri, "li", "")
     refresher.rederive()
@@ -176,8 +176,8 @@ def test_inherited_cautions_come_and_go_with_their_premises(
 ) -> None:
     living, refresher, decisions = parts
     for who in ("li", "wang"):
-        decisions.review(MORE[1].iri.value, "accept", who)
-        decisions.review(INTERACTION.iri.value, "reject", who)
+        decisions.review(MORE[1].iri.value, ReviewDecision("accept", who))
+        decisions.review(INTERACTION.iri.value, ReviewDecision("reject", who))
     refresher.rederive()
     check(living, base)
     resting = [
@@ -187,7 +187,7 @@ def test_inherited_cautions_come_and_go_with_their_premises(
     ]
     assert resting
     for who in ("li", "wang"):
-        decisions.review(MORE[1].iri.value, "reject", who)
+        decisions.review(MORE[1].iri.value, ReviewDecision("reject", who))
     refresher.rederive()
     check(living, base)
     assert not any(MORE[1].iri.value in g for g in living.current.facts.premises.values())
@@ -198,8 +198,8 @@ def test_an_adjacency_from_the_build_is_brought_level(
 ) -> None:
     living, _, decisions = parts
     old = living.current.projection
-    decisions.review(HARM.iri.value, "accept", "li")
-    decisions.review(HARM.iri.value, "accept", "wang")
+    decisions.review(HARM.iri.value, ReviewDecision("accept", "li"))
+    decisions.review(HARM.iri.value, ReviewDecision("accept", "wang"))
     assert edges(level(old, living.current.facts)) == edges(Projection.from_store(base.store, ""))
 
 

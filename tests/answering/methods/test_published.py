@@ -90,7 +90,7 @@ def steps(
 # spot
 
 
-def test_both_recalls_merged_into_fifteen_and_every_verdict_told(runtime: Runtime) -> None:
+def test_two_recalls_merge_to_fifteen_with_every_verdict(runtime: Runtime) -> None:
     answer = ask(runtime, "绿豆的药性是什么？", method="spot")
     names = [step["step"] for step in answer.trace.steps]
     assert names[:2] == ["recall", "recall"]
@@ -143,7 +143,7 @@ def test_veiled_words_go_to_term_person_chose() -> None:
     assert [t["term"] for t in found[0]["terms"] if t["word"] == "不更衣"] == [iri("symptom-hard")]
 
 
-def test_words_of_case_go_to_what_they_refer_to(runtime: Runtime) -> None:
+def test_words_of_case_link_to_their_referents(runtime: Runtime) -> None:
     found = steps(runtime, "目不交睫是什么意思？", "layers", "terms")
     assert iri("symptom-sleep") in [t["term"] for t in found[0]["terms"]]
 
@@ -186,7 +186,7 @@ def test_trace_of_facets_is_json(runtime: Runtime, question: str) -> None:
     assert json.dumps(ask(runtime, question, method="therapy").to_json(), ensure_ascii=False)
 
 
-def test_facets_give_way_one_after_another_and_reader_told(runtime: Runtime) -> None:
+def test_facets_are_relaxed_in_order_with_a_note(runtime: Runtime) -> None:
     profile = Profile(age=70, sex="female")
     answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=profile)
     message = next(s for s in answer.trace.steps if s["step"] == "cases")

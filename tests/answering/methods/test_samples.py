@@ -126,8 +126,8 @@ def test_so_many_cases_are_shown_as_setting_says(sampled: Runtime) -> None:
 
 def test_what_is_near_to_nothing_filed_under_nothing() -> None:
     way = ClassDescent((("x", 1.4), ("y", 1.5)), ({"step": "descent"}, {"step": "descent"}))
-    assert _sure(way, entities=1, most=0.8) is way
-    far = _sure(way, entities=1, most=0.6)
+    assert _sure(way, entities=1, limit=0.8) is way
+    far = _sure(way, entities=1, limit=0.6)
     assert far.leaves == ()
     assert far.steps[-1]["step"] == "abstained"
 

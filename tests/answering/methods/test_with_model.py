@@ -97,7 +97,7 @@ def test_a_malformed_verdict_is_no_verdict(
     assert "fault" in step(answer, "relevance")["model"]  # type: ignore[operator]
 
 
-def test_model_writes_relation_paths_and_only_sound_ones_followed(
+def test_only_valid_relation_paths_of_model_are_followed(
     endpoint: Endpoint, runtime: Runtime
 ) -> None:
     model = scripted(
@@ -215,7 +215,7 @@ OURS = (
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_each_prompt_has_worked_cases_in_both_languages_and_treats_input_as_data(name: str) -> None:
+def test_each_prompt_has_worked_cases_in_both_languages(name: str) -> None:
     assert artefact(f"prompts/{name}.md").is_file()
     text = Prompt.named(name).text
     worked = text.partition("## Worked cases")[2]

@@ -27,7 +27,7 @@ def _adding(answer: Answer) -> list[str]:
 
 
 @from_table
-def test_two_things_with_one_effect_warn_of_each_other(
+def test_two_things_with_same_effect_warn_together(
     runtime: Runtime, question: str, effect: str
 ) -> None:
     answer = ask(runtime, question)
@@ -38,9 +38,7 @@ def test_two_things_with_one_effect_warn_of_each_other(
 
 
 @from_table
-def test_warning_cites_claim_of_each_and_says_what_it_is_not(
-    runtime: Runtime, question: str
-) -> None:
+def test_warning_of_shared_effect_cites_both_claims(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     [warning] = [w for w in answer.warnings if w.text in _adding(answer)]
     facts = [f for claim in warning.claims for f in runtime.facts.by_claim[claim]]
@@ -51,12 +49,12 @@ def test_warning_cites_claim_of_each_and_says_what_it_is_not(
 
 
 @from_table
-def test_meal_and_what_is_recorded_vaguely_not_warned_of(runtime: Runtime, question: str) -> None:
+def test_meals_and_vague_records_give_no_warning(runtime: Runtime, question: str) -> None:
     assert not _adding(ask(runtime, question))
 
 
 @from_table
-def test_what_is_recorded_of_pair_said_and_not_derived_anew(
+def test_recorded_pair_is_stated_and_not_derived(
     runtime: Runtime, question: str, text: str
 ) -> None:
     answer = ask(runtime, question)
@@ -113,13 +111,13 @@ def _of(thing: str, weight: int = _SURE, end: str = "") -> Record:
         ("bleeding", _of("drug-warfarin"), _of("supplement-pelargonium"), False),
     ],
 )  # fmt: skip
-def test_what_is_eaten_prescribed_or_recorded_together_left_to_that(
+def test_customary_combinations_are_not_derived_as_dangers(
     runtime: Runtime, effect: str, one: Record, other: Record, unsaid: bool
 ) -> None:
     assert _is_unstated(runtime.safety, _OF[effect], one, other) is unsaid
 
 
-def test_source_that_found_nothing_or_record_of_what_is_meant_settles_it_alone(
+def test_negative_finding_or_record_of_pair_decides_alone(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safety, bleeding = runtime.safety, _OF["bleeding"]
@@ -136,7 +134,7 @@ def test_source_that_found_nothing_or_record_of_what_is_meant_settles_it_alone(
     )
 
 
-def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Runtime) -> None:
+def test_minor_effect_adds_up_with_major_one_only(runtime: Runtime) -> None:
     danshen, policosanol = (
         (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
     )

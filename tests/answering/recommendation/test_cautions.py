@@ -26,7 +26,7 @@ def kitchen_runtime() -> Runtime:
     ("question", "asked"),
     [(QUESTION, "正在用哪些药"), ("What helps with insomnia?", "Which medicines")],
 )
-def test_advice_asks_once_what_others_would_be_warned_of(
+def test_advice_asks_once_about_states_with_warnings(
     kitchen_runtime: Runtime, question: str, asked: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
@@ -38,9 +38,7 @@ def test_advice_asks_once_what_others_would_be_warned_of(
     assert 1 <= len(answer.recommendations) <= 4
 
 
-def test_what_any_source_forbids_forbidden_and_in_english_nothing_forbidden_caution(
-    runtime: Runtime,
-) -> None:
+def test_prohibition_of_any_source_is_stated_as_prohibition(runtime: Runtime) -> None:
     safety, evidences = runtime.safety, runtime.safety.evidences
     english = Verbalizer("en", runtime.facts, evidences)
     differing = forbidden = 0

@@ -25,7 +25,7 @@ def joined(answer: Answer) -> list[str]:
 
 
 @from_table
-def test_efficacy_that_is_for_symptom_told_with_both_claims_and_as_no_proof(
+def test_efficacy_for_symptom_cites_both_claims_without_proof(
     runtime: Runtime, question: str, efficacy: str, symptom: str
 ) -> None:
     answer = ask(runtime, question)
@@ -47,7 +47,7 @@ def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
     assert "所对的是痰多、咳嗽" in sentence
 
 
-def test_paths_lead_from_symptom_through_efficacy_to_what_has_it(runtime: Runtime) -> None:
+def test_paths_lead_from_symptom_through_efficacy_to_material(runtime: Runtime) -> None:
     way = (
         Step(SHIYI.directedAt.value, forward=False),
         Step(SHIYI.hasEfficacy.value, forward=False),
@@ -85,9 +85,7 @@ def test_model_may_not_make_use_of_it(runtime: Runtime, text: str, stands: bool)
     assert check.fault(text, [symptom]) != ""
 
 
-def test_no_efficacy_left_to_doctors_for_symptom_and_none_for_sign_of_alarm(
-    runtime: Runtime,
-) -> None:
+def test_efficacy_reserved_for_doctors_is_not_suggested(runtime: Runtime) -> None:
     facts = runtime.facts
     aims = [f for e in facts.members(SHIYI.Efficacy) for f in facts.of(e, SHIYI.directedAt)]
     assert len(aims) >= 60
@@ -97,7 +95,7 @@ def test_no_efficacy_left_to_doctors_for_symptom_and_none_for_sign_of_alarm(
 
 
 @from_table
-def test_what_has_effect_suggested_with_claim_that_says_so(
+def test_material_with_effect_is_suggested_with_its_claim(
     runtime: Runtime, question: str, effect: str
 ) -> None:
     answer = ask(runtime, question)
@@ -110,13 +108,13 @@ def test_what_has_effect_suggested_with_claim_that_says_so(
 
 
 @from_table
-def test_nothing_suggested_for_what_doctor_has_to_see_first(
+def test_nothing_is_suggested_before_a_doctor_is_seen(
     runtime: Runtime, method: str, question: str
 ) -> None:
     assert not ask(runtime, question, method=method).recommendations
 
 
-def test_effects_left_to_doctors_those_with_red_flag_in_tables(runtime: Runtime) -> None:
+def test_effects_for_doctors_have_red_flags_in_tables(runtime: Runtime) -> None:
     flagged = [
         iri
         for iri in runtime.facts.members(SHIYI.Efficacy)
@@ -174,9 +172,7 @@ def test_supplement_needs_rated_effect_where_one_has_it(runtime: Runtime, parsed
     assert _drop_unsupported(asked, (wanting, plain), runtime.safety) == [plain]
 
 
-def test_whatever_else_asked_for_needs_none_but_nothing_found_wanting(
-    runtime: Runtime, parsed: Question
-) -> None:
+def test_other_wishes_are_answered_without_effect(runtime: Runtime, parsed: Question) -> None:
     well, wanting, plain = _ways(runtime)
     assert _drop_unsupported(parsed, (well, wanting, plain), runtime.safety) == [well, plain]
 

@@ -45,7 +45,7 @@ def test_words_pairs_of_characters_and_whole_latin_words() -> None:
     assert words("!?") == []
 
 
-def test_name_of_one_character_found_where_it_stands_alone(library: Library) -> None:
+def test_one_character_name_is_found_where_alone(library: Library) -> None:
     assert library.by_words("姜 ginger", 1)[0].unit.iri == "claim/2"
 
 
@@ -110,7 +110,7 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path) -> None:
     assert opened.by_meaning("失眠", 1) == ()
 
 
-def test_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() -> None:
+def test_base_yields_claims_once_and_passages_with_titles() -> None:
     store = bases.stored()
     claim = bases.kitchen_claim("substance-lily", "relieves", NamedNode(bases.iri("symptom-sleep")))
     store.change(add=list(claim_quads(claim)))

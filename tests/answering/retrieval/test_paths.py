@@ -83,9 +83,7 @@ def test_both_engines_gather_the_same_paths() -> None:
     assert len(found[0][0]) > 3
 
 
-def test_of_hubs_many_paths_those_kept_that_may_be_shown_or_suggested(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_hub_paths_that_may_be_shown_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     made = bases.runtime(
         settings=Settings(paths=PathSettings(engine=ADJACENCY, scorer="mean_entities"))
     )

@@ -58,7 +58,7 @@ def test_gravest_pairs_come_first_with_claims(runtime: Runtime) -> None:
     assert "does not mean no risk" in pairs[-1].reasons[0].text
 
 
-def test_effects_of_medicines_add_up_though_no_pair_recorded(runtime: Runtime) -> None:
+def test_effects_of_medicines_add_up_without_recorded_pair(runtime: Runtime) -> None:
     found = checked(runtime, "warfarin", "aspirin", "vitamin D")
     assert severity(found, "warfarin", "aspirin") == "unrated"
     assert {each.things for each in found.effects} == {("warfarin", "aspirin")}

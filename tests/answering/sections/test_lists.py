@@ -8,7 +8,7 @@ from tests.tables import from_table
 
 
 @from_table
-def test_what_to_leave_out_told_from_what_to_eat(
+def test_foods_to_avoid_are_listed_separately(
     runtime: Runtime, question: str, avoid: bool, advice: bool
 ) -> None:
     asked = read(runtime, question)

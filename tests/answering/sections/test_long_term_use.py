@@ -28,7 +28,7 @@ def test_what_lasts_or_taken_already_no_such_question(runtime: Runtime, question
 
 
 @from_table
-def test_what_is_recorded_of_long_use_comes_first_with_claims(
+def test_records_of_long_use_come_first_with_claims(
     runtime: Runtime, question: str, found: tuple[str, ...]
 ) -> None:
     answer = ask(runtime, question)
@@ -42,16 +42,12 @@ def test_what_is_recorded_of_long_use_comes_first_with_claims(
 
 
 @pytest.mark.parametrize("question", ["阳桃可以每天吃吗", "Can I drink green tea every day?"])
-def test_where_nothing_recorded_of_it_that_is_said_and_no_consent(
-    runtime: Runtime, question: str
-) -> None:
+def test_missing_record_of_long_use_is_no_consent(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert any(each in answer.sentences[0].text for each in _NONE)
     assert not answer.sentences[0].claims
 
 
 @from_table
-def test_nothing_said_of_long_use_unasked_of_other_dependence_or_before_doctor(
-    runtime: Runtime, question: str
-) -> None:
+def test_long_use_is_not_mentioned_unasked(runtime: Runtime, question: str) -> None:
     assert not any(s.text.startswith(_LEAD) for s in ask(runtime, question).sentences)

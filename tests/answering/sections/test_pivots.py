@@ -25,7 +25,7 @@ GINKGO = AskRequest("Can I take ginkgo with warfarin?")
 def runtime(runtime: Runtime) -> Runtime:
     """Return the base without guidance, so that relations alone decide."""
     found = (f for facts in runtime.facts.by_subject.values() for f in facts)
-    return runtime.changed({f.claim for f in found if f.predicate == SHIYI.guidance}, ())
+    return runtime.with_changes({f.claim for f in found if f.predicate == SHIYI.guidance}, ())
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_verdict_falls_with_the_claim_it_rests_on(runtime: Runtime) -> None:
     assert (pivot.now, pivot.then) == ("do_not_combine contraindicated", "not_on_record")
     [claim] = pivot.claims
     assert claim.predicate.iri == SHIYI.contraindicatedIn.value
-    answer = ask(runtime.changed({claim.claim}, ()), request)
+    answer = ask(runtime.with_changes({claim.claim}, ()), request)
     assert answer.verdict.kind == "not_on_record"
     assert claim.claim not in {each.claim for each in answer.citations}
 
@@ -54,7 +54,7 @@ def test_smallest_set_has_every_claim_it_needs(runtime: Runtime, ginkgo: Pivots)
     cited = {each.claim for each in ask(runtime, GINKGO).citations}
 
     def verdict(withheld: Collection[str]) -> str:
-        return ask(runtime.changed(withheld, ()), GINKGO).verdict.severity
+        return ask(runtime.with_changes(withheld, ()), GINKGO).verdict.severity
 
     assert {verdict({each}) for each in cited | claims} == {"major"}
     assert {verdict(claims - {each}) for each in claims} == {"major"}

@@ -48,25 +48,23 @@ def _barred(runtime: Runtime, question: str) -> bool:
 
 
 @from_table
-def test_allergy_counts_for_who_has_it_and_to_eat(runtime: Runtime, question: str) -> None:
+def test_allergy_counts_for_its_person_when_eating(runtime: Runtime, question: str) -> None:
     assert _barred(runtime, question)
 
 
 @from_table
-def test_allergy_left_out_for_who_does_not_have_it_and_that_is_said(
-    runtime: Runtime, question: str
-) -> None:
+def test_allergy_of_another_is_ignored_and_stated(runtime: Runtime, question: str) -> None:
     assert not _barred(runtime, question)
     answer = ask(runtime, question).text
     assert "没有算在内" in answer or "left out of account" in answer
 
 
 @from_table
-def test_what_is_told_of_another_does_not_enter_profile(runtime: Runtime, words: str) -> None:
+def test_state_of_another_does_not_enter_profile(runtime: Runtime, words: str) -> None:
     assert profile_in(runtime, words) == Profile()
 
 
-def test_what_asker_told_of_themselves_not_put_on_another(runtime: Runtime) -> None:
+def test_state_of_asker_is_not_applied_to_another(runtime: Runtime) -> None:
     first = converse(runtime, "我在吃华法林，睡不好，老公也不理解我，我应该吃什么", Context())
     second = converse(runtime, "我妈也想喝点什么，她没吃药", first.context)
     assert not any(
@@ -91,9 +89,7 @@ def test_how_long_something_lasts_is_no_age(runtime: Runtime, text: str, age: st
         "高血压可以跑步吗", "where can I buy good goji berries?",
     ],
 )  # fmt: skip
-def test_what_is_no_matter_of_food_gets_no_food(
-    runtime: Runtime, question: str, method: str
-) -> None:
+def test_question_not_about_food_gets_no_food(runtime: Runtime, question: str, method: str) -> None:
     answer = ask(runtime, question, method=method)
     assert not answer.recommendations
     assert any(word in answer.sentences[0].text for word in ("答不了", "cannot answer"))

@@ -8,12 +8,13 @@ from shiyi.answering.understanding.differentiation import differentiate
 from shiyi.ontology.terms import SHIYI
 
 
-def test_of_patterns_that_share_sign_so_many_of_best_known_looked_at(
+def test_patterns_that_share_a_sign_are_limited(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = runtime.facts
     sign = max(
-        facts.members(SHIYI.Symptom), key=lambda each: len(facts.into(each, SHIYI.hasManifestation))
+        facts.members(SHIYI.Symptom),
+        key=lambda each: len(facts.inverse(each, SHIYI.hasManifestation)),
     )
     whole = differentiate(facts, (sign,), ()).patterns
     monkeypatch.setattr(differentiation, "_MOST", 3)

@@ -10,14 +10,14 @@ from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask, converse, profile_in
 
 
-def test_diet_no_danger_and_warning_says_who_leaves_it_out(runtime: Runtime) -> None:
+def test_diet_is_no_danger_and_warning_names_it(runtime: Runtime) -> None:
     answer = ask(runtime, "vegetarian, can I take fish oil?")
     assert {w.severity for w in answer.warnings} == {"caution"}
     assert "vegetarians leave out" in answer.sentences[0].text
     assert "doctor" not in answer.text.split("###")[0]
 
 
-def test_diet_stays_for_session_and_said_of_nobody_else(runtime: Runtime) -> None:
+def test_diet_lasts_for_session_of_its_person(runtime: Runtime) -> None:
     turn = converse(runtime, "我吃素", Context())
     after = converse(runtime, "贫血吃什么", turn.context)
     named = {r.label for r in after.answer.recommendations}
@@ -41,7 +41,7 @@ def test_a_group_of_a_profile_is_kept_from(runtime: Runtime) -> None:
     assert not [m for m in answer.missing if "坚果" in m]
 
 
-def test_lists_of_what_is_not_eaten_read_to_end(runtime: Runtime) -> None:
+def test_list_of_excluded_foods_is_read_to_end(runtime: Runtime) -> None:
     def result(question: str) -> list[str]:
         return [m.text for m in allergens(QuestionText.of(question), runtime.linker.link(question))]
 
@@ -58,7 +58,7 @@ def test_lists_of_what_is_not_eaten_read_to_end(runtime: Runtime) -> None:
         ] == names
 
 
-def test_harm_recorded_for_disease_stands_before_group_it_leaves_out(runtime: Runtime) -> None:
+def test_harm_for_disease_precedes_excluded_group(runtime: Runtime) -> None:
     answer = ask(runtime, "我有乳糜泻，可以吃麦芽吗？")
     harms = [
         f.claim

@@ -24,9 +24,7 @@ def test_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
 
 
 @from_table
-def test_who_asks_how_to_end_pregnancy_sent_to_doctor_and_given_no_food(
-    runtime: Runtime, question: str
-) -> None:
+def test_question_of_abortion_refers_to_doctor(runtime: Runtime, question: str) -> None:
     assert "abortion" in find_foreign_topics(QuestionText.of(question))
     answer = ask(runtime, question)
     assert not any(
@@ -53,9 +51,7 @@ def test_who_feels_ill_after_wild_mushroom_is_emergency(
 
 
 @from_table
-def test_what_is_to_be_left_out_no_wish_for_advice_whatever_it_is_called(
-    runtime: Runtime, question: str
-) -> None:
+def test_excluded_food_is_no_wish_for_advice(runtime: Runtime, question: str) -> None:
     asked = read(runtime, question)
     assert asked.wants("avoid")
     assert not asked.wants("advice")

@@ -49,7 +49,7 @@ def test_an_answer_is_the_same_in_either_script(
     assert [w.claims for w in one.warnings] == [w.claims for w in other.warnings]
 
 
-def test_allergy_heard_in_other_script_and_across_two_spaces(runtime: Runtime) -> None:
+def test_allergy_is_read_in_other_script_and_spacing(runtime: Runtime) -> None:
     answer = ask(runtime, "我對花生過敏，  可以吃花生嗎")
     assert "contraindicated" in {w.severity for w in answer.warnings}
     assert (
@@ -59,9 +59,7 @@ def test_allergy_heard_in_other_script_and_across_two_spaces(runtime: Runtime) -
 
 
 @from_table
-def test_what_somebody_tells_of_themselves_same_however_it_is_typed(
-    runtime: Runtime, typed: str, plain: str
-) -> None:
+def test_profile_is_same_in_any_typing(runtime: Runtime, typed: str, plain: str) -> None:
     result, expected = (profile_in(runtime, each) for each in (typed, plain))
     assert (result.pregnant, result.lactating, result.age) == (
         expected.pregnant,
@@ -96,9 +94,7 @@ def linked(runtime: Runtime, question: str) -> set[str]:
 
 
 @from_table
-def test_value_read_as_low_or_high_as_it_is_told(
-    runtime: Runtime, question: str, state: str
-) -> None:
+def test_value_is_read_as_low_or_high(runtime: Runtime, question: str, state: str) -> None:
     assert state in linked(runtime, question)
 
 
@@ -124,7 +120,7 @@ def test_a_congee_of_a_thing_is_that_thing(runtime: Runtime) -> None:
     assert "substance-nangua" in linked(runtime, "pumpkin porridge with diabetes")
 
 
-def test_what_is_not_eaten_holds_for_session_and_can_be_dropped(runtime: Runtime) -> None:
+def test_exclusion_lasts_for_session_until_dropped(runtime: Runtime) -> None:
     context = context_after(runtime, ["我不吃羊肉，也对花生过敏，血虚吃什么"])
     assert context.profile == Profile(allergies=("花生",), avoids=("羊肉",))
     turn = converse(runtime, "冬天手脚冰凉吃什么", context)
@@ -136,19 +132,19 @@ def test_what_is_not_eaten_holds_for_session_and_can_be_dropped(runtime: Runtime
     assert not any("不吃" in w.text for w in converse(runtime, "羊肉能吃吗", freed).answer.warnings)
 
 
-def test_new_thing_takes_no_place_among_what_is_not_eaten(runtime: Runtime) -> None:
+def test_new_thing_does_not_join_exclusions(runtime: Runtime) -> None:
     content = "I don't eat pork and I'm allergic to shellfish. What helps qi deficiency?"
     answer = converse(runtime, "what about crab?", context_after(runtime, [content])).answer
     assert "shellfish" in answer.sentences[0].text
     assert answer.warnings[0].severity == "contraindicated"
 
 
-def test_age_and_cold_of_child_not_those_of_asker(runtime: Runtime) -> None:
+def test_state_of_child_is_not_of_asker(runtime: Runtime) -> None:
     turn = converse(runtime, "my 5 year old has a cold, elderberry ok?", Context())
     assert turn.context.profile == Profile()
 
 
-def test_what_is_held_of_state_what_it_was_read_as(runtime: Runtime) -> None:
+def test_stored_state_is_as_it_was_read(runtime: Runtime) -> None:
     low = converse(runtime, "我现在血压有点低，能喝决明子茶吗").context.profile
     assert low.conditions == ("低血压",)
     three = converse(runtime, "我有三高，能吃蛋黄吗").context.profile
@@ -158,7 +154,7 @@ def test_what_is_held_of_state_what_it_was_read_as(runtime: Runtime) -> None:
 
 
 @from_table
-def test_state_of_another_holds_for_them_and_for_nobody_else(
+def test_state_of_another_applies_to_them_alone(
     runtime: Runtime, turns: list[str], message: str, so: bool
 ) -> None:
     answer = converse(runtime, turns[-1], context_after(runtime, turns[:-1])).answer

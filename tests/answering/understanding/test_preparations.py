@@ -27,7 +27,7 @@ def test_only_what_is_of_form_asked_for_suggested(
 
 
 @from_table
-def test_other_forms_offered_as_others_where_there_is_none(runtime: Runtime, question: str) -> None:
+def test_other_preparations_are_offered_where_none_fits(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     others = [r for r in answer.recommendations if not _made(runtime, r.iri) & {"wine", "stew"}]
     assert not others or any(result in answer.text for result in _MISSED)
@@ -53,7 +53,7 @@ def test_a_drink_that_somebody_has_is_no_form(runtime: Runtime, question: str) -
 
 
 @from_table
-def test_thing_named_as_prepared_that_thing_and_no_other_recipe(
+def test_named_preparation_is_not_another_recipe(
     runtime: Runtime, question: str, thing: str
 ) -> None:
     answer = ask(runtime, question)

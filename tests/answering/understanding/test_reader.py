@@ -79,7 +79,7 @@ def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
 
 
 @from_table
-def test_danger_that_is_past_denied_or_read_about_no_alarm(reader: Reader, question: str) -> None:
+def test_past_or_denied_danger_gives_no_alarm(reader: Reader, question: str) -> None:
     limit = Settings().understanding.alarm_from
     assert not reader.read(QuestionText.of(question)).alarm_from(limit)
 

@@ -130,12 +130,12 @@ def test_loose_words_for_organ_are_enough_to_warn(
     assert state in warned
 
 
-def test_loose_words_for_organ_make_no_patient_of_who_asks_for_food(runtime: Runtime) -> None:
+def test_organ_names_in_food_questions_are_no_disease(runtime: Runtime) -> None:
     linked = ask(runtime, "肾不好吃什么").linked
     assert "disease-chronic-kidney-disease" not in {m.iri.rpartition("/")[2] for m in linked}
 
 
-def test_path_that_is_shown_ends_in_what_is_recommended(runtime: Runtime) -> None:
+def test_shown_path_ends_in_recommendation(runtime: Runtime) -> None:
     for question in ("血压高喝什么茶好", "What foods help with insomnia?"):
         answer = ask(runtime, question)
         shown = [path.hops[-1].end for path in answer.paths]
@@ -165,7 +165,7 @@ def test_nothing_toxic_is_ever_recommended(runtime: Runtime) -> None:
             assert not runtime.safety.poisons(each.iri)
 
 
-def test_no_phrase_calls_anything_safe_or_tells_to_stop() -> None:
+def test_no_phrase_says_safe_or_to_stop() -> None:
     for zh, en in sentences().values():
         assert " safe" not in en.lower()
         assert "放心" not in zh

@@ -32,9 +32,7 @@ def test_each_rated_effect_is_told_with_its_rating(
 
 
 @pytest.mark.parametrize("question", [SLEEP, "华法林能和银杏一起吃吗？", "Is ginger warm?"])
-def test_each_sentence_that_rests_on_claims_says_how_they_are_known(
-    runtime: Runtime, question: str
-) -> None:
+def test_each_claim_sentence_names_kind_of_evidence(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, AskRequest(question))
     resting = [each.text for each in answer.sentences if each.claims]
     assert resting
@@ -47,7 +45,7 @@ def test_each_sentence_that_rests_on_claims_says_how_they_are_known(
 
 def test_from_opened_evidence_alone_nothing_recalled_is_recommended(runtime: Runtime) -> None:
     free, strict = (ask(runtime, AskRequest(SLEEP, evidence=e)) for e in ("any", "opened"))
-    opened = runtime.evidences.opened
+    opened = runtime.evidences.is_opened
     assert strict.recommendations
     assert all(opened(claim) for each in strict.recommendations for claim in each.claims)
     assert not all(opened(claim) for each in free.recommendations for claim in each.claims)

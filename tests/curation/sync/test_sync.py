@@ -13,7 +13,7 @@ from shiyi.curation.changes import Changes, version_of
 from shiyi.curation.editing.changes import ACCEPT, replace_claim
 from shiyi.curation.editing.changes import add_claim as adding
 from shiyi.curation.editing.claims import load_claim
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.curation.sync.sync import cells_of, read_incoming, write_outgoing
 from shiyi.curation.vocabulary.concepts import add_concept, change_concept, load_concept
 from shiyi.curation.vocabulary.mappings import decide_mapping, export_mappings, list_mappings
@@ -129,7 +129,9 @@ def work(changes: Changes, tables: Path) -> None:
     claim = Claim(old.claim.subject, old.claim.predicate, old.claim.object, listed)
     changes.make(replace_claim(store, old, [claim], version_of(store, old.iri.value), ACCEPT), "li")
     rejected = next(x for x in cells if x.claim.predicate == SHIYI.hasEfficacy)
-    Decisions(changes).review(rejected.claim.iri.value, "reject", "li", "not in the book")
+    Decisions(changes).review(
+        rejected.claim.iri.value, ReviewDecision("reject", "li", "not in the book")
+    )
     source = next(iter(starter.sources.values()))
     evidence = Evidence(
         source,
@@ -218,7 +220,7 @@ def test_patch_rebuild_and_the_same_claims_stand(
         assert (back.added, back.removed) == ((), ())
 
 
-def test_what_tables_change_reaches_base_and_can_be_undone(
+def test_table_change_reaches_base_and_can_be_undone(
     tmp_path: Path, built: Path, tables: Path
 ) -> None:
     kb, copy = tmp_path / "kb", tmp_path / "ontology"
@@ -252,7 +254,7 @@ def test_what_tables_change_reaches_base_and_can_be_undone(
         assert not write_outgoing(base, copy).is_empty
 
 
-def test_both_sides_changing_one_thing_said_and_nothing_written(
+def test_conflicting_changes_are_reported_and_not_written(
     tmp_path: Path, built: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb, copy = tmp_path / "kb", tmp_path / "ontology"

@@ -51,7 +51,7 @@ def written(tmp_path: Path) -> Callable[[str, str], Path]:
 
 
 @pytest.mark.parametrize("seed", [7, 2026])
-def test_of_what_names_person_at_least_99_in_100_removed_from_free_text(seed: int) -> None:
+def test_deidentification_removes_99_percent_of_names(seed: int) -> None:
     found = lost = 0
     for person in people(seed, 600):
         body = deidentify(person.text, {}, Counter())
@@ -68,7 +68,7 @@ def test_what_names_nobody_stays(message: str) -> None:
     assert not removed
 
 
-def test_nothing_of_person_left_in_graph_journal_index_output_or_export(
+def test_no_identity_remains_in_any_output(
     desk: Desk, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     rows, secrets = [], set[str]()
@@ -219,7 +219,7 @@ def _model(name: str, title: str, passage: str) -> Any:
     }
 
 
-def test_model_reads_words_reasoning_and_class_and_invents_none(
+def test_model_reads_case_and_invents_nothing(
     desk: Desk, written: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(

@@ -14,7 +14,7 @@ import pytest
 from shiyi.artefacts import artefact
 from shiyi.cli import main
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.errors import ConformanceError
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, read_dataset
 from shiyi.ingest.gate import CANDIDATES, ProposedClaim
@@ -135,7 +135,7 @@ def concept(base: KnowledgeBase, name: str) -> NamedNode:
     return found
 
 
-def test_without_policy_all_enter_as_candidates_and_wait_in_queue(
+def test_claims_without_policy_wait_as_candidates(
     kb: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = stored(kb)
@@ -177,7 +177,7 @@ def test_what_policy_accepts_asserted_whole_and_conflicts_linked(kb: Path, inges
         assert policy.object == SHIYI.accepted
 
 
-def test_read_twice_nothing_changes_and_forgotten_base_as_before(kb: Path, ingest: Ingest) -> None:
+def test_second_read_changes_nothing_and_forget_restores(kb: Path, ingest: Ingest) -> None:
     before = stored(kb)
     ingest("shiyi:accepted", *ROWS)
     once = stored(kb)
@@ -200,7 +200,7 @@ def test_what_file_says_no_longer_leaves_accepted_view(kb: Path, ingest: Ingest)
     assert stored(kb) == less
 
 
-def test_what_another_source_holds_gains_evidence_and_keeps_own(kb: Path, ingest: Ingest) -> None:
+def test_claim_of_other_source_gains_evidence(kb: Path, ingest: Ingest) -> None:
     with KnowledgeBase.open(kb) as base:
         hawthorn = concept(base, "山楂")
         own = concept(base, OWN)
@@ -227,7 +227,7 @@ def test_what_expert_rejected_is_not_asserted_by_policy(kb: Path, ingest: Ingest
         nature = claim_iri(
             concept(base, "山楂"), SHIYI.hasNature, concept(base, "寒"), Polarity.POSITIVE
         )
-        Decisions(Changes(base.writer)).review(nature.value, "reject", "li", "微温")
+        Decisions(Changes(base.writer)).review(nature.value, ReviewDecision("reject", "li", "微温"))
     report = ingest("shiyi:accepted", *ROWS)
     assert report["asserted"] == {"contraindicatedIn": 1, "indicatedFor": 1}
     assert report["held_back"] == {"an expert has decided": 1}
@@ -237,9 +237,7 @@ def test_what_expert_rejected_is_not_asserted_by_policy(kb: Path, ingest: Ingest
         )
 
 
-def test_no_model_and_no_name_and_no_unknown_concept_asserted_by_policy_alone(
-    kb: Path, tmp_path: Path
-) -> None:
+def test_policy_alone_asserts_no_model_or_unknown_concept(kb: Path, tmp_path: Path) -> None:
     dataset = read_dataset(source(tmp_path / "hospital", "shiyi:accepted") / "source.ttl")
     held_back: Counter[str] = Counter()
     with KnowledgeBase.open(kb) as base:
@@ -270,7 +268,7 @@ def test_policy_other_than_two_breaks_shape(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_killed_at_any_change_and_run_again_it_is_as_if_undisturbed(
+def test_killed_run_can_be_repeated_at_any_change(
     kb: Path, built: Path, tmp_path: Path, ingest: Ingest, number: int
 ) -> None:
     whole = copy_base(built, tmp_path / "undisturbed")

@@ -66,7 +66,7 @@ def claims(store: QuadStore) -> set[tuple[str, str, str]]:
     return found
 
 
-def test_idisk2_comes_in_with_seven_types_six_relations_and_attributes(kb: Path) -> None:
+def test_idisk2_has_seven_types_and_six_relations(kb: Path) -> None:
     result = report(kb, "idisk2", SAMPLES / "idisk2/sample")
     assert not result["failures"]
     assert not result["quarantined"]
@@ -123,7 +123,7 @@ def test_nothing_claimed_of_concept_whose_name_says_nothing(kb: Path) -> None:
         assert not any("idisk2-DSI000008" in (s, o) for s, _, o in claims(base.store))
 
 
-def test_concept_of_base_found_by_name_and_cui_close(kb: Path) -> None:
+def test_concept_is_found_by_name_and_near_cui(kb: Path) -> None:
     report(kb, "idisk2", SAMPLES / "idisk2/sample")
     with KnowledgeBase.open(kb) as base:
         found = claims(base.store)
@@ -131,7 +131,7 @@ def test_concept_of_base_found_by_name_and_cui_close(kb: Path) -> None:
     assert any(p == "closeMatch" and o.startswith("supplement-") for _, p, o in found)
 
 
-def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> None:
+def test_dsld_labels_share_ingredients_of_same_name(kb: Path) -> None:
     result = report(kb, "dsld", SAMPLES / "dsld/sample")
     assert not result["quarantined"]
     with KnowledgeBase.open(kb) as base:
@@ -145,7 +145,7 @@ def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> N
     assert ("dsld-1001", "productRisk", "Keep out of reach of children.") in found
 
 
-def test_foodon_tells_foods_of_own_from_imported_and_deprecated_classes(kb: Path) -> None:
+def test_foodon_separates_own_imported_and_deprecated_classes(kb: Path) -> None:
     result = report(kb, "foodon", SAMPLES / "foodon/sample")
     assert not result["quarantined"]
     assert result["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
@@ -158,7 +158,7 @@ def test_foodon_tells_foods_of_own_from_imported_and_deprecated_classes(kb: Path
     }
 
 
-def test_rows_that_say_same_by_other_works_all_evidence(kb: Path, tmp_path: Path) -> None:
+def test_equal_rows_of_other_works_add_evidence(kb: Path, tmp_path: Path) -> None:
     (tmp_path / "dsp_dsi.csv").write_text(
         "DSP,Relation,DSI,Source\nDSP1,has_ingredient,DSI1,DSLD\nDSP1,has_ingredient,DSI1,LNHPD\n"
         "DSP1,has_ingredient,DSI1,DSLD\n"
@@ -266,7 +266,7 @@ HP:9000003\tskos:broadMatch\tUMLS:C9000001\tHumanCurated
 """
 
 
-def test_set_without_names_joined_by_cui_that_concept_has(kb: Path, tmp_path: Path) -> None:
+def test_data_set_without_names_joins_by_cui(kb: Path, tmp_path: Path) -> None:
     concept = resource("symptom-insomnia")
     match = Quad(concept, SKOS.exactMatch, NamedNode(f"{UMLS}C9000001"))
     with KnowledgeBase.open(kb, write=True) as base:

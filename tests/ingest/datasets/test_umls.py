@@ -87,7 +87,7 @@ def stored(kb: Path, cui: str) -> set[tuple[str, str]]:
         }
 
 
-def test_what_release_says_of_known_cuis_comes_in_and_retired_ones_followed(
+def test_release_adds_known_cuis_and_follows_retired_ones(
     kb: Path, meta: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = shown(kb, str(meta), capsys=capsys)
@@ -133,7 +133,7 @@ def test_the_index_links_the_names_of_tables(meta: Path, tmp_path: Path) -> None
     assert open_umls_linker(tmp_path / "none") is None
 
 
-def test_folder_that_is_no_release_said_to_be_none(tmp_path: Path) -> None:
+def test_folder_without_umls_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"MRCONSO\.RRF"):
         Release(tmp_path).dataset()
     (tmp_path / "MRCONSO.RRF").write_text("C0000001|ENG|broken\n", "utf-8")

@@ -95,7 +95,7 @@ def test_titles_are_repaired_and_lost_character_is_marked() -> None:
     assert tree.repaired == {"脚气": 1}
 
 
-def test_same_text_has_same_passages_and_change_keeps_others() -> None:
+def test_equal_text_has_equal_passages_after_change() -> None:
     book = _sample()
     once = {passage.iri for passage in build_tree(book, 200, 300).passages}
     again = {passage.iri for passage in build_tree(_sample(), 200, 300).passages}
@@ -185,7 +185,7 @@ def test_markdown_headings_lie_where_they_stand(tmp_path: Path, newline: str) ->
         max_size=40,
     ).map("".join)
 )  # fmt: skip
-def test_headings_of_any_markup_lie_in_text_in_order(markup: str) -> None:
+def test_headings_of_any_markup_are_in_order(markup: str) -> None:
     _, text, headings = html_text(f"<title>T</title>{markup}", "x")
     end = 0
     for heading in headings:
@@ -254,7 +254,7 @@ def test_xml_entities_are_refused(tmp_path: Path) -> None:
         read_text(path, LIMIT)
 
 
-def test_pdf_read_and_one_without_text_said_to_be_pictures(tmp_path: Path) -> None:
+def test_pdf_without_text_is_reported_as_pictures(tmp_path: Path) -> None:
     from pypdf import PdfWriter
 
     path = tmp_path / "a.pdf"
@@ -275,7 +275,7 @@ def test_an_unknown_ending_names_those_we_read(tmp_path: Path) -> None:
         read_text(path, LIMIT)
 
 
-def test_every_source_described_in_both_languages_with_licence_and_digest() -> None:
+def test_source_descriptions_have_licence_and_digest() -> None:
     assert {"tcm-ancient-books", "chp", "mskcc", "doid", "mondo"} <= set(dataset_names())
     for name in dataset_names():
         dataset = load_dataset(name)

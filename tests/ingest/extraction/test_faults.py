@@ -57,7 +57,7 @@ def test_fault_that_passes_is_mended_by_asking_again(
     assert stored_quads(kb) == undisturbed
 
 
-def test_passage_that_is_refused_waits_with_reason_and_rest_read(
+def test_refused_passage_waits_while_others_are_read(
     copied: Copied, page: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: set[Quad]
 ) -> None:
     def refusing(name: str, title: str, passage: str) -> Any:
@@ -170,7 +170,7 @@ def _free_port() -> int:
 
 
 @pytest.mark.parametrize("size", [1, 6_000, 14_000])
-def test_killed_and_run_again_it_is_as_if_undisturbed(
+def test_killed_run_can_be_repeated(
     copied: Copied, page: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: set[Quad], size: int
 ) -> None:
     kb = copied("kb")
@@ -235,7 +235,7 @@ def test_waits_double_and_endpoint_s_own_wish_kept() -> None:
     assert waits[1] == 20.0
 
 
-def test_malformed_reply_asked_again_at_once_and_costs_tokens() -> None:
+def test_malformed_reply_is_retried_and_counted() -> None:
     waits: list[float] = []
     asker = _asker(Scripted("{", '{"other": 1}', '{"word": "甘"}'), waits)
     asker.ask(Prompt("p", "x"), Word)

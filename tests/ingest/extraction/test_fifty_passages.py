@@ -273,7 +273,7 @@ def test_malformed_replies_cost_their_passages_and_nothing_else(
     assert found.claims.keys() == stated(whole)
 
 
-def test_no_lie_about_quote_class_or_polarity_gets_through(built: Path, tmp_path: Path) -> None:
+def test_false_quote_class_or_polarity_is_refused(built: Path, tmp_path: Path) -> None:
     found = outcome(copy_base(built, tmp_path / "kb"), tmp_path, _script(lying))
     true = stated(set(TRUTH))
     known = {(subject, relation, object_): negated for subject, relation, object_, negated in true}

@@ -84,7 +84,7 @@ def read(
         run = ImportRun(dataset, chosen, report)
         batches = text_batches(run, [document], extracting.extractor(dataset), base.store)
         ingest(dataset, batches, report, GATE, base.writer, Options())
-        extracting.tell(report, dataset)
+        extracting.report_usage(report, dataset)
         extracting.close()
     return report
 
@@ -173,7 +173,7 @@ def _saying(*statements: dict[str, Any]) -> Callable[[str, str, str], Any]:
 
 
 @from_table
-def test_what_passage_does_not_say_refused_and_kept_with_reason(
+def test_unsupported_statement_is_refused_with_reason(
     copied: Callable[[str], Path],
     page: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -211,7 +211,7 @@ def test_a_refused_statement_is_mended_by_the_model(
     assert of_type(stored_quads(kb), SHIYI.RefusedStatement) == []
 
 
-def test_what_breaks_shape_after_every_repair_in_quarantine_with_passage_and_report(
+def test_unrepaired_claim_is_quarantined_with_report(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = copied("kb")
@@ -327,7 +327,7 @@ def _statements(fields: dict[str, list[dict[str, dict[str, str]]]]) -> list[dict
     ]
 
 
-def test_what_graph_records_of_itself_no_relation_of_texts() -> None:
+def test_internal_properties_are_no_relations_of_texts() -> None:
     assert {"hasNature", "indicatedFor", "interactsWith"} <= set(RELATIONS.names)
     assert not {"status", "leadsTo", "belongsToSchool", "derivedCaution"} & set(RELATIONS.names)
     assert (

@@ -67,7 +67,7 @@ def test_nature_flavour_and_toxicity_are_read(
 
 
 @from_table
-def test_what_is_said_of_parts_of_others_or_of_illness_left_alone(entry: str) -> None:
+def test_statements_on_other_parts_are_ignored(entry: str) -> None:
     assert not [each for each in read(entry) if each[0].startswith("has")]
 
 
@@ -107,7 +107,7 @@ def test_cautions_respect_negation(entry: str, expected: tuple[str, str] | None)
     assert found == ({expected} if expected else set())
 
 
-def test_new_alias_read_but_not_name_of_another_thing_or_damaged_one() -> None:
+def test_alias_is_read_unless_damaged_or_taken() -> None:
     found = read("一名蜜样草，一名人参，一名 草，一名水 。")
     assert {word for relation, word in found if relation == "altLabel"} == {"蜜样草"}
 
@@ -123,7 +123,7 @@ def test_of_a_formula_only_its_use_is_read() -> None:
     }
 
 
-def test_what_only_old_books_name_becomes_term_of_own() -> None:
+def test_unknown_name_of_old_book_becomes_term() -> None:
     extraction = extract("味甘，平。主风毒攻注。")
     (claim,) = (each for each in extraction.found if each.predicate == SHIYI.indicatedFor)
     assert extraction.classes[text(claim.object)] == "Symptom"
@@ -133,7 +133,7 @@ def test_what_only_old_books_name_becomes_term_of_own() -> None:
 
 
 @pytest.mark.parametrize("title", ["芍药", "枸杞", "通草", "淡竹叶", "豆蔻", "鱼", "黄酒"])
-def test_title_that_does_not_tell_which_material_meant_left_alone(title: str) -> None:
+def test_ambiguous_title_is_ignored(title: str) -> None:
     assert not read("味甘，平，无毒。主头痛。一名某草。", title)
 
 
@@ -142,7 +142,7 @@ def test_a_later_work_is_taken_at_its_word() -> None:
     assert extract("味苦，平。", "芍药", by=book).found
 
 
-def test_what_is_added_to_drugs_of_channel_does_not_enter_it() -> None:
+def test_additions_to_channel_drugs_do_not_enter_channel() -> None:
     assert not {e for e in read("味辛，温。使心药入脾胃药中。") if e[0] == "hasMeridianTropism"}
 
 
@@ -158,9 +158,7 @@ def test_alias_wider_or_narrower_than_concept_left_alone(entry: str, left: str) 
 
 
 @from_table
-def test_what_is_said_of_another_or_nobody_knows_of_what_is_left_alone(
-    entry: str, relation: str
-) -> None:
+def test_statement_of_unknown_subject_is_ignored(entry: str, relation: str) -> None:
     found = read(entry, "火麻仁")
     assert ("indicatedFor", "头痛") in found
     assert relation not in {each for each, _ in found}
@@ -171,7 +169,7 @@ def test_verb_before_lost_character_still_changes_verb() -> None:
     assert found == {("fears", "人参"), ("incompatibleWith", "款冬花")}
 
 
-def test_recipe_whose_title_lost_all_but_one_character_left_alone() -> None:
+def test_recipe_with_one_character_title_is_ignored() -> None:
     assert read("治头痛。桂心 川芎（各一两）上二味，酒浸。", "酒") == set()
 
 

@@ -46,9 +46,7 @@ def test_a_school_is_named_in_ascii() -> None:
     assert SCHOOL.iri == NamedNode(f"{ID}school-meng-he-yi-pai")
 
 
-def test_answered_question_becomes_chain_text_and_claims_beside_general_graph(
-    desk: Desk, pairs: Path
-) -> None:
+def test_answered_question_becomes_chain_text_and_claims(desk: Desk, pairs: Path) -> None:
     before, accepted = desk.quads(), count(desk.base.store)
     report = desk.take(pairs, school=SCHOOL.name)
     store = desk.base.store
@@ -106,7 +104,7 @@ def _model(name: str, title: str, passage: str) -> Any:
     return {"reasoning": "心悸失眠，为心脾两虚，故治以健脾养心。"}
 
 
-def test_model_takes_apart_and_writes_and_what_it_makes_up_left_out(
+def test_invented_statements_of_model_are_dropped(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "one.jsonl"

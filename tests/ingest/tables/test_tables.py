@@ -87,7 +87,7 @@ def test_a_text_in_two_languages_is_one_claim(write: Write) -> None:
     assert Quad(claim.subject, claim.predicate, claim.object, DefaultGraph()) in claim_quads(claim)
 
 
-def test_guidance_names_topic_verdict_and_each_concept_that_it_is_about(write: Write) -> None:
+def test_guidance_names_topic_verdict_and_concepts(write: Write) -> None:
     row = "绿豆\tguidance\t可\tYes.\t\t\trecalled\tsuitability\tsymptom-cough|胃寒证\tyes\n"
     [claim] = load_starter(write(claims=GUIDANCE + row)).claims
     about = "symptom-cough|syndrome-cold-stomach"
@@ -106,7 +106,9 @@ def test_faulty_guidance_is_refused_with_what_to_do(write: Write, row: str, text
 
 
 def test_topics_and_verdicts_are_those_of_the_shapes() -> None:
-    topics, verdicts = (ShapeForms.load().evidence_field(n).allowed for n in ("topic", "verdict"))
+    topics, verdicts = (
+        ShapeForms.load().evidence_field(n).allowed_values for n in ("topic", "verdict")
+    )
     assert topics == TOPICS
     assert set(verdicts) == set(VERDICTS)
 
@@ -128,7 +130,7 @@ def test_confidence_that_source_states_stands_as_it_is(write: Write) -> None:
     assert the_claim(load_starter(write(claims=CLAIMS + rows)), "hasNature") == 0.87
 
 
-def test_all_recalled_evidence_of_claim_one_vote_below_what_was_opened(write: Write) -> None:
+def test_recalled_evidence_has_one_lower_vote(write: Write) -> None:
     rows = "绿豆\thasNature\t寒\tbook|case\ta|b\t\trecalled\t\t\n"
     [claim] = load_starter(write(claims=CLAIMS + rows)).claims
     assert [each.suggested.id for each in claim.evidence if each.suggested] == ["book", "case"]
@@ -147,7 +149,7 @@ def test_a_recalled_row_may_name_no_work(write: Write) -> None:
     assert claim.evidence[0].source.id == "common-knowledge"
 
 
-def test_sources_that_disagree_give_two_claims_and_recorded_conflict(write: Write) -> None:
+def test_disagreeing_sources_give_two_claims_in_conflict(write: Write) -> None:
     rows = "绿豆\thasNature\t寒\tbook\t\t\tread\t\t\n绿豆\thasNature\t凉\tcase\t\t\tread\t\t\n"
     starter = load_starter(write(claims=CLAIMS + rows))
     links = [quad for quad in starter.quads() if quad.predicate == SHIYI.conflictsWith]
@@ -179,7 +181,7 @@ def test_a_cycle_of_broader_concepts_is_refused(write: Write) -> None:
     assert any("broader than itself" in fault for fault in faults(write(concepts=loop)))
 
 
-def test_all_faults_of_all_files_come_in_one_run(write: Write) -> None:
+def test_one_run_reports_faults_of_all_files(write: Write) -> None:
     wrong = "x\thasNature\t寒\tbook\t\t\tread\t\t\n"
     found = faults(write(claims=CLAIMS + wrong * 3, more=CLAIMS + wrong))
     assert len(found) == 4
@@ -198,7 +200,7 @@ def test_a_medgen_id_is_no_cui(write: Write) -> None:
     assert any("MedGen" in fault for fault in faults(write(mappings=MAPPING + row)))
 
 
-def test_mapping_known_to_be_wrong_kept_in_file_only(write: Write) -> None:
+def test_wrong_mapping_stays_in_file_only(write: Write) -> None:
     row = "shiyi:substance-lvdou\tskos:exactMatch\tUMLS:C0000001\tsemapv:LexicalMatching\t"
     assert len(load_starter(write(mappings=MAPPING + row + "\n")).mappings) == 1
     assert load_starter(write(mappings=MAPPING + row + "Not\n")).mappings == []

@@ -73,7 +73,7 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_vectors_of_another_model_lie_apart_and_link_otherwise(model: Path, tmp_path: Path) -> None:
+def test_vectors_of_other_model_link_differently(model: Path, tmp_path: Path) -> None:
     store = bases.stored()
     index = tmp_path / "index"
     index.mkdir()
@@ -105,7 +105,7 @@ def test_model_that_changed_under_its_name_is_another(model: Path, tmp_path: Pat
     assert again.identity == first.identity
 
 
-def test_model_that_is_none_refused_with_what_to_do() -> None:
+def test_unknown_model_is_refused_with_advice() -> None:
     with pytest.raises(UsageError, match=r"linking\.embedder"):
         open_embedder("/nowhere/model")
     with pytest.raises(UsageError, match=r"recall\.reranker"):

@@ -72,7 +72,7 @@ def test_damaged_vectors_are_refused(tmp_path: Path, damage: bytes) -> None:
         LabelVectors.load(tmp_path, INDEX, StubEmbedder())
 
 
-def test_shipped_model_knows_that_two_languages_name_one_thing() -> None:
+def test_shipped_model_matches_names_across_languages() -> None:
     model = open_shipped()
     assert model is not None
     goji, named, pressure = model.encode(["枸杞子", "goji berry", "高血压"])
@@ -85,16 +85,12 @@ def test_the_shipped_model_folds_what_it_reads() -> None:
     assert np.array_equal(simplified, traditional)
 
 
-def test_shipped_model_says_how_much_of_text_it_knows() -> None:
-    assert StaticEmbedder().known(["枸杞子", "goji berry", "枣\U0003fffe", "", "\U0003fffe"]) == [
-        1.0,
-        1.0,
-        0.5,
-        0.0,
-        0.0,
-    ]
-    assert StubEmbedder().known(["a", "b"]) == [1.0, 1.0]
-    assert StaticEmbedder().known([]) == []
+def test_shipped_model_reports_share_of_known_text() -> None:
+    assert StaticEmbedder().known_shares(
+        ["枸杞子", "goji berry", "枣\U0003fffe", "", "\U0003fffe"]
+    ) == [1.0, 1.0, 0.5, 0.0, 0.0]
+    assert StubEmbedder().known_shares(["a", "b"]) == [1.0, 1.0]
+    assert StaticEmbedder().known_shares([]) == []
 
 
 def test_missing_model_is_error_with_its_folder(tmp_path: Path) -> None:
@@ -102,7 +98,7 @@ def test_missing_model_is_error_with_its_folder(tmp_path: Path) -> None:
         StaticEmbedder(tmp_path)
 
 
-def test_batch_holds_no_concept_twice_and_may_hold_one_class_only() -> None:
+def test_batch_has_distinct_concepts_of_one_class() -> None:
     pairs = [Pair(f"a{i}", f"b{i}", f"c{i % 7}", f"k{i % 2}") for i in range(50)]
     made = batches(pairs, 8, by_kind=True, chance=random.Random(1))  # noqa: S311
     assert all(len({pair.kind for pair in batch}) == 1 for batch in made)

@@ -42,7 +42,7 @@ def test_no_name_above_threshold_lost_and_most_others() -> None:
 
 
 @pytest.mark.parametrize("asked", ["", "a", "né", "丹参片", "ginma"])
-def test_nothing_told_of_what_is_not_three_plain_letters(asked: str) -> None:
+def test_trigrams_need_three_plain_letters(asked: str) -> None:
     text, ends = packed(["ginma", "x"])
     retained = filter_by_bound(text, ends, np.array([0, 1], np.int64), grams(asked), THRESHOLD)
     assert retained.tolist() == ([0] if asked == "ginma" else [0, 1])

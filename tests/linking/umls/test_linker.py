@@ -37,13 +37,13 @@ def cui(linker: UmlsLinker, mention: str, kind: str = "") -> str:
 
 
 @from_table
-def test_mapping_known_to_go_wrong_goes_right_or_left_out(
+def test_known_wrong_mapping_is_corrected_or_dropped(
     umls: UmlsLinker, mention: str, right: str
 ) -> None:
     assert cui(umls, mention) == right
 
 
-def test_preferred_name_that_is_merely_alike_does_not_beat_same_name(tmp_path: Path) -> None:
+def test_equal_name_beats_similar_preferred_name(tmp_path: Path) -> None:
     names = [UmlsName("ginger roots", "C0000001", True), UmlsName("ginger root", "C0000002")]
     assert cui(linker(tmp_path, names), "ginger root") == "C0000002"
 
@@ -65,7 +65,7 @@ def test_name_that_is_merely_alike_must_be_preferred(tmp_path: Path) -> None:
     )
 
 
-def test_name_that_leaves_words_over_broad_match_and_no_link(tmp_path: Path) -> None:
+def test_partial_name_is_broad_match_without_link(tmp_path: Path) -> None:
     umls = linker(tmp_path, [UmlsName("blood pressure lowering", "C0000001", True)])
     (part,) = umls.candidates("blood pressure lowering tea")
     assert (part.cui, part.predicate) == ("C0000001", BROAD)
@@ -90,9 +90,7 @@ def test_running_text_is_linked_by_windows_without_overlap(umls: UmlsLinker) -> 
     ]
 
 
-def test_running_text_linked_across_plurals_word_order_and_one_wrong_letter(
-    umls: UmlsLinker,
-) -> None:
+def test_running_text_links_across_plurals_and_typos(umls: UmlsLinker) -> None:
     for text, cui in (
         ("she ate goji berries today", "C1088997"),
         ("leaves of ginkgo bilobaa daily", "C0330206"),

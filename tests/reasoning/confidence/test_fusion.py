@@ -28,7 +28,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.support import bases
 
 
-def test_beliefs_that_come_true_as_often_as_said_have_no_error() -> None:
+def test_calibrated_beliefs_have_no_error() -> None:
     belief = np.repeat([0.2, 0.8], 10)
     holds = np.array([True] * 2 + [False] * 8 + [True] * 8 + [False] * 2)
     found = Calibration.of(belief, holds)
@@ -38,7 +38,7 @@ def test_beliefs_that_come_true_as_often_as_said_have_no_error() -> None:
     assert [count for _, _, count in found.bins] == [10, 10]
 
 
-def test_perfect_order_has_area_one_and_constant_one_half() -> None:
+def test_area_is_one_for_perfect_order() -> None:
     holds = np.array([False, False, True, True])
     assert Calibration.of(np.array([0.1, 0.2, 0.7, 0.9]), holds).auc == 1.0
     assert Calibration.of(np.full(4, 0.5), holds).auc == 0.5
@@ -58,7 +58,7 @@ def test_claims_of_two_communities_told_from_corrupted_ones() -> None:
     assert found.ece < 0.2
 
 
-def test_what_curators_rejected_learnt_from_as_claims_that_do_not_hold() -> None:
+def test_rejected_claims_are_negative_examples() -> None:
     random = np.random.default_rng(0)
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
@@ -91,7 +91,7 @@ TRIANGLE = graph(
 )
 
 
-def test_way_round_speaks_for_claim_and_lonely_claim_says_nothing() -> None:
+def test_second_path_supports_claim() -> None:
     parts = Structure.of(TRIANGLE).ask(
         asked(TRIANGLE, ("a", "q", "c"), ("d", "p", "e")), np.array([0.7, 0.6])
     )
@@ -109,13 +109,13 @@ def test_a_claim_does_not_support_itself() -> None:
     assert with_claim.path == pytest.approx(without.path)
 
 
-def test_another_claim_on_same_ends_path_of_one_hop() -> None:
+def test_parallel_claim_is_path_of_one_hop() -> None:
     double = graph(("a", "p", "b", 0.9), ("a", "q", "b", 0.4))
     parts = Structure.of(double).ask(asked(double, ("a", "p", "b")), np.array([0.9]))
     assert parts.path[0] == pytest.approx(0.4)
 
 
-def test_heads_that_share_claims_have_little_energy_between_them() -> None:
+def test_heads_with_shared_claims_have_low_energy() -> None:
     edges = [(f"h{i}", "p", f"t{j}", 0.9) for i in range(6) for j in range(6)]
     edges += [(f"g{i}", "p", f"s{j}", 0.9) for i in range(6) for j in range(6)]
     stored = graph(*edges)
@@ -127,7 +127,7 @@ def test_heads_that_share_claims_have_little_energy_between_them() -> None:
 
 def test_parts_that_say_nothing_leave_what_sources_say() -> None:
     text = np.array([0.3, 0.9])
-    assert Fusion().fused(text, np.full((2, 3), 0.5)) == pytest.approx(text)
+    assert Fusion().fuse(text, np.full((2, 3), 0.5)) == pytest.approx(text)
 
 
 def test_level_that_would_count_against_itself_counts_nothing() -> None:
@@ -150,7 +150,7 @@ def test_corrupted_claims_are_stated_nowhere() -> None:
     assert not false & {tuple(row) for row in number_claims(structure).tolist()}
 
 
-def test_empty_graph_refused_with_word_on_what_to_do() -> None:
+def test_empty_graph_is_refused_with_advice() -> None:
     with pytest.raises(UsageError, match="shiyi build"):
         weigh(graph())
 
@@ -217,4 +217,4 @@ def test_unknown_section_and_quad_of_another_graph_refused(base: OxigraphStore) 
 
 def test_text_that_is_no_number_is_refused() -> None:
     with pytest.raises(RangeError, match="belief"):
-        replace(Fusion(), share=0.1).fused(np.array([np.nan]), np.full((1, 3), 0.5))
+        replace(Fusion(), share=0.1).fuse(np.array([np.nan]), np.full((1, 3), 0.5))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.cli import main
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.errors import RangeError
 from shiyi.model.claim import Status
 from shiyi.model.iris import graph
@@ -66,7 +66,7 @@ def test_alpha_below_nothing_where_raters_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize("ratings", [[[1.0, NONE], [NONE, 2.0]], [[3.0, 3.0], [3.0, 3.0]], [[1.0]]])
-def test_where_nothing_can_be_compared_there_is_no_alpha(ratings: list[list[float]]) -> None:
+def test_no_comparable_ratings_give_no_alpha(ratings: list[list[float]]) -> None:
     assert krippendorff_alpha(np.array(ratings), "ordinal") is None
 
 
@@ -90,13 +90,13 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 @given(st.lists(STEP, max_size=8))
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_step_by_step_in_base_equals_counting_everything_anew(
+def test_incremental_confidence_equals_recount(
     base: KnowledgeBase, steps: list[tuple[int, str, float, bool]]
 ) -> None:
     desk = Decisions(Changes(base.writer))
     for place, who, agreed, taken_back in steps:
         iri = CLAIMS[place].iri.value
-        made = desk.review(iri, kind_of(agreed), who, agreement=agreed)
+        made = desk.review(iri, ReviewDecision(kind_of(agreed), who, agreement=agreed))
         if taken_back:
             desk.undo(made.iri, who, "")
     for claim in CLAIMS:
@@ -109,14 +109,16 @@ def test_step_by_step_in_base_equals_counting_everything_anew(
         assert reviewed == bool(desk.reviews(claim.iri.value))
 
 
-def test_weighing_takes_reviewed_confidence_and_leaves_accepted_view_alone(
+def test_reviewed_confidence_leaves_accepted_view(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb = build(tmp_path / "kb")
     iri = CLAIMS[0].iri
     with KnowledgeBase.open(kb, write=True) as opened:
         before = weigh(Projection.from_store(opened.store, ""), disputes(opened.store))
-        Decisions(Changes(opened.writer)).review(iri.value, "reject", "li", agreement=-0.4)
+        Decisions(Changes(opened.writer)).review(
+            iri.value, ReviewDecision("reject", "li", agreement=-0.4)
+        )
     assert main(["--kb", str(kb), "reason", "confidence", "--json"]) == 0
     assert '"reviewed": 1' in capsys.readouterr().out
     with KnowledgeBase.open(kb) as opened:
@@ -129,7 +131,7 @@ def test_weighing_takes_reviewed_confidence_and_leaves_accepted_view_alone(
         assert float(fused.object.value) == pytest.approx(after.fused[place], abs=1e-6)  # type: ignore[union-attr]
 
 
-def test_claim_of_retracted_source_decays_and_comes_back_with_source(
+def test_claim_follows_retraction_and_return_of_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb = build(tmp_path / "kb")
@@ -156,7 +158,7 @@ def test_claim_of_retracted_source_decays_and_comes_back_with_source(
         assert after == before
 
 
-def test_what_curators_rejected_read_unless_it_is_accepted_after_all(tmp_path: Path) -> None:
+def test_rejections_are_read_unless_accepted_later(tmp_path: Path) -> None:
     with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as opened:
         assert load_rejected(opened.store) == frozenset()
         place = graph("rejected")
@@ -202,7 +204,7 @@ def test_review_is_in_ranking_that_answers_use() -> None:
         changes = Changes(opened.writer)
         Refresher(living, changes, lambda: None).rederive_soon = lambda: None  # type: ignore[method-assign]
         before = dict(living.current.rank)
-        Decisions(changes).review(CLAIMS[1].iri.value, "reject", "li")
+        Decisions(changes).review(CLAIMS[1].iri.value, ReviewDecision("reject", "li"))
         now, fresh = living.current.rank, Projection.from_store(opened.store, "")
         assert now != before
         full = fresh.importance(Settings().pagerank)
@@ -225,7 +227,7 @@ def test_confidence_stays_in_its_range_under_any_review(number: float, agreed: f
 
 
 @given(UNIT)
-def test_one_reviewer_moves_half_way_at_most_and_doubt_changes_nothing(number: float) -> None:
+def test_one_reviewer_moves_confidence_half_way(number: float) -> None:
     top = max(number, 0.99)
     assert apply_reviews(number, 1.0) == pytest.approx(min(top, number + (1.0 - number) / 2))
     assert apply_reviews(number, -1.0) == pytest.approx(number / 2)
@@ -233,7 +235,7 @@ def test_one_reviewer_moves_half_way_at_most_and_doubt_changes_nothing(number: f
 
 
 @given(st.floats(0.0, 0.98), st.integers(1, 9))
-def test_each_reviewer_who_agrees_moves_it_further_and_nobody_to_one(number: float, n: int) -> None:
+def test_agreeing_reviewers_raise_confidence_below_one(number: float, n: int) -> None:
     assert apply_reviews(number, 1.0, n) <= apply_reviews(number, 1.0, n + 1) <= 0.99
     assert apply_reviews(number, -1.0, n) >= apply_reviews(number, -1.0, n + 1) >= 0.0
 
@@ -249,7 +251,7 @@ def test_step_by_step_gives_what_recomputing_everything_gives(
 ) -> None:
     step = ConfidenceInputs(votes, retracted=gone)
     for review in reviews:
-        step = step.reviewed(review)
+        step = step.with_review(review)
     latest = {each.reviewer: each for each in reviews}
     assert step.confidence == ConfidenceInputs(votes, latest, gone).confidence
 
@@ -269,11 +271,11 @@ def test_retracted_source_counts_for_half_and_others_stay() -> None:
     assert ConfidenceInputs(votes[:1], retracted=gone).confidence == pytest.approx(0.4)
 
 
-def test_second_review_by_same_person_takes_place_of_first() -> None:
+def test_second_review_replaces_first_by_same_person() -> None:
     one = (
         ConfidenceInputs((Vote("a", "a", 0.8),))
-        .reviewed(Review("li", -1.0))
-        .reviewed(Review("li", 1.0))
+        .with_review(Review("li", -1.0))
+        .with_review(Review("li", 1.0))
     )
     assert one.confidence == pytest.approx(0.9)
 

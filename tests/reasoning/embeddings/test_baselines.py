@@ -52,7 +52,7 @@ def test_complex_learns_directions_inverses_and_repeats_itself() -> None:
     assert (one.entities != at_once.entities).any()
 
 
-def test_too_few_triples_odd_sizes_and_no_numbers_refused() -> None:
+def test_invalid_training_input_is_refused() -> None:
     with pytest.raises(UsageError, match="too few"):
         train_links(kinship()[:3])
     with pytest.raises(RangeError, match="even"):

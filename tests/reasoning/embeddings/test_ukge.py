@@ -48,7 +48,7 @@ def test_many_entities_train_with_sparse_gradients() -> None:
 
 
 @pytest.mark.neural
-def test_row_that_names_what_training_lacks_guessed_and_counted() -> None:
+def test_unknown_row_is_guessed_and_counted() -> None:
     rows = community()
     training, test = rows[:-40], [*rows[-40:], ("new", "r", "e1", 0.5)]
     found, unknown = gaps(

@@ -118,11 +118,11 @@ def test_stale_version_is_409_and_fault_names_field(script: Script) -> None:
 
 def test_a_batch_is_foreseen_before_it_is_written(desks: Desks, script: Script) -> None:
     claims = [{"claim": each.iri.value} for each in (RELIEF, HARM)]
-    before = desks.curation.writing.last
+    before = desks.curation.writable_changes.last
     seen = script.send("/claims/review", claims=claims, kind="accept", preview=True)["foreseen"]
     assert [each["next_status"] for each in seen] == ["accepted", "candidate"]
     assert [each["waits"] for each in seen] == [False, True]  # harm needs a second reviewer
-    assert desks.curation.writing.last == before
+    assert desks.curation.writable_changes.last == before
     made = script.send("/claims/review", claims=claims, kind="accept")["changes"]
     assert [each["status"] for each in made] == ["accepted", "candidate"]
     for each in reversed(made):
@@ -171,16 +171,16 @@ def test_key_stands_for_one_request_of_one_person(
     """A repetition is answered from the first; another body is refused, and nothing is written."""
     keyed = body | {"headers": {"Idempotency-Key": "monday-1" + path}}
     made = script.send(path, **keyed)
-    last = desks.curation.writing.last
+    last = desks.curation.writable_changes.last
     assert script.send(path, **keyed) == made
     refused = script.send(path, 422, **keyed, reason="another")
     assert refused["type"].endswith("key-reused")
     for malformed in ("", "a b", "x" * 201, "é"):
         script.send(path, 400, **body, headers={"Idempotency-Key": malformed})
-    assert desks.curation.writing.last == last
+    assert desks.curation.writable_changes.last == last
     other = Script(desks.app, desks.tokens["review-admin"])
     assert other.send(path, **keyed) != made
-    assert desks.curation.writing.last > last
+    assert desks.curation.writable_changes.last > last
     keyed["headers"] = {"Idempotency-Key": "monday-2" + path}
     assert script.send(path, **keyed) != made
 

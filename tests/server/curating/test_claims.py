@@ -10,7 +10,7 @@ import pytest
 
 from shiyi.curation.bundles import public_key, signing_key
 from shiyi.curation.changes import Changes, state_of
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.model.claim import Claim
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.bases import HARM, INTERACTION, RELIEF, SWEETNESS, WARMTH, build
@@ -29,9 +29,9 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
 @pytest.fixture(autouse=True)
 def _as_it_was(desks: Desks) -> Iterator[None]:
     """Each test takes back what it did, so that one server does for all."""
-    first = desks.curation.writing.last
+    first = desks.curation.writable_changes.last
     yield
-    decisions = Decisions(desks.curation.writing)
+    decisions = Decisions(desks.curation.writable_changes)
     for change in decisions.changes.latest(500):
         retained = change.number <= first or change.kind in {"undo", "comment", "skip", "assign"}
         if not retained and decisions.changes.is_live(change):
@@ -75,11 +75,11 @@ def test_rejection_in_next_answer_and_so_undoing(desks: Desks) -> None:
     assert not sweet(desks)
     page = desks.app.test_client().get("/page/substance-goji", headers=HTML).text
     assert SWEETNESS.iri.value.rpartition("/")[2] not in page
-    expert.post("undo", change=desks.curation.writing.latest(1)[0].iri)
+    expert.post("undo", change=desks.curation.writable_changes.latest(1)[0].iri)
     assert sweet(desks)
 
 
-def test_accepted_candidate_warns_at_once_when_second_reviewer_agrees(desks: Desks) -> None:
+def test_accepted_candidate_warns_after_second_review(desks: Desks) -> None:
     question = "Can I eat jujube with warfarin?"
     Expert(desks).review(HARM, "accept")
     assert HARM.iri.value not in cited(desks, question)
@@ -103,24 +103,24 @@ def test_free_queries_see_a_decision(desks: Desks) -> None:
 
 def test_stale_decision_shown_what_changed_and_writes_nothing(desks: Desks) -> None:
     one, other = Expert(desks), Expert(desks, "editor-in-chief")
-    version = Decisions(desks.curation.writing).assess(RELIEF.iri.value).version
+    version = Decisions(desks.curation.writable_changes).assess(RELIEF.iri.value).version
     one.review(RELIEF, "accept", version=version, reason="seen often")
-    last = desks.curation.writing.last
+    last = desks.curation.writable_changes.last
     answer = other.review(RELIEF, "reject", version=version)
     assert answer.status_code == 409
     for word in ("curator", "seen often", "accepted"):
         assert word in answer.text
-    assert desks.curation.writing.last == last
+    assert desks.curation.writable_changes.last == last
 
 
 def test_the_same_form_sent_twice_is_one_review(desks: Desks) -> None:
-    expert, before = Expert(desks), desks.curation.writing.last
+    expert, before = Expert(desks), desks.curation.writable_changes.last
     for _ in range(2):
         assert expert.review(RELIEF, "accept", key="one").status_code == 302
-    assert desks.curation.writing.last == before + 1
+    assert desks.curation.writable_changes.last == before + 1
 
 
-def test_queue_puts_doubtful_harm_first_and_leaves_out_what_is_done(desks: Desks) -> None:
+def test_queue_begins_with_doubtful_harm(desks: Desks) -> None:
     expert = Expert(desks)
     page = expert.get("queue").text
     order = [page.find(each.iri.value.rpartition("/")[2]) for each in (HARM, RELIEF, SWEETNESS)]
@@ -138,11 +138,11 @@ def test_filters_narrow_the_queue(desks: Desks, query: dict[str, str], total: in
     assert f'count">{total}<' in page
 
 
-def test_batch_decides_what_is_fresh_and_leaves_stale_alone(desks: Desks) -> None:
-    decisions, expert = Decisions(desks.curation.writing), Expert(desks)
+def test_batch_decides_fresh_claims_only(desks: Desks) -> None:
+    decisions, expert = Decisions(desks.curation.writable_changes), Expert(desks)
     chosen = [f"{e.iri.value} {decisions.assess(e.iri.value).version}" for e in (RELIEF, WARMTH)]
     Expert(desks, "editor-in-chief").review(WARMTH, "unsure", reason="look again")
-    decisions.review(WARMTH.iri.value, "reject", "administrator")
+    decisions.review(WARMTH.iri.value, ReviewDecision("reject", "administrator"))
     expert.post("batch", claims=chosen, kind="accept", key="batch")
     mine = [each.claim for each in _opinions(desks) if each.who == "curator"]
     assert mine == [RELIEF.iri.value]
@@ -165,15 +165,15 @@ def test_assigned_claims_wait_for_their_expert(desks: Desks) -> None:
 
 def test_nobody_takes_back_what_another_did_but_editor(desks: Desks) -> None:
     Expert(desks, "administrator").review(SWEETNESS, "reject")
-    change = desks.curation.writing.latest(1)[0].iri
+    change = desks.curation.writable_changes.latest(1)[0].iri
     assert Expert(desks).post("undo", change=change).status_code == 403
     assert Expert(desks, "editor-in-chief").post("undo", change=change).status_code == 302
 
 
-def test_history_blames_each_statement_and_shows_any_earlier_state(desks: Desks) -> None:
+def test_history_shows_authors_and_earlier_states(desks: Desks) -> None:
     expert = Expert(desks)
     expert.review(SWEETNESS, "accept", agreement="0.5", reason="tasted")
-    number = desks.curation.writing.last
+    number = desks.curation.writable_changes.last
     now = expert.get("thing", iri=SWEETNESS.iri.value).text
     assert f"#{number}" in now
     assert "0.7875" in now
@@ -205,7 +205,7 @@ def test_disagreement_is_shown_and_measured(desks: Desks) -> None:
 
 
 def test_safety_claim_is_rejected_with_reason_alone(desks: Desks) -> None:
-    expert, writing = Expert(desks), desks.curation.writing
+    expert, writing = Expert(desks), desks.curation.writable_changes
     last = writing.last
     answer = expert.review(INTERACTION, "reject", form="review")
     assert (answer.status_code, "Say why" in answer.text) == (422, True)
@@ -223,7 +223,7 @@ def test_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
     answer: Any = desks.app.test_client().post("/curate/review", data=values, headers=headers)
     assert answer.status_code == 200, answer.text
     assert (answer.json["status"], answer.json["waits"]) == ("accepted", True)
-    assert desks.curation.writing.latest(1)[0].who == "curator"
+    assert desks.curation.writable_changes.latest(1)[0].who == "curator"
 
 
 @pytest.mark.parametrize("claim", ["", "nothing", "https://e.org/<x>", "x" * 5000, "\x00"])
@@ -261,9 +261,9 @@ def test_a_bundle_carries_reviews_to_another_base(desks: Desks, tmp_path: Path) 
         found = read_bundle(content, [key])
         result = import_bundle(changes, found)
         assert result.refused == []
-        here = desks.curation.writing.store
+        here = desks.curation.writable_changes.store
         assert state_of(base.store, RELIEF.iri.value) == state_of(here, RELIEF.iri.value)
-        assert changes.latest(1)[0].when == desks.curation.writing.latest(1)[0].when
+        assert changes.latest(1)[0].when == desks.curation.writable_changes.latest(1)[0].when
         assert import_bundle(changes, found).made == 0
 
 

@@ -103,9 +103,7 @@ def test_draft_is_checked_while_it_is_filled_in(curator: Visitor) -> None:
     assert json.loads(curator.post(f"{EDIT}/check", form | {"e0-severity": ""}).body)["conforms"]
 
 
-def test_edit_retracts_old_claim_which_then_points_to_new(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_edit_retracts_old_claim_with_link_to_new(desks: FullDesks, curator: Visitor) -> None:
     old = bases.kitchen_claim(
         "dish-ginger", "suitableSeason", resource("season-summer"), bases.DIET
     )
@@ -126,15 +124,13 @@ def test_edit_retracts_old_claim_which_then_points_to_new(
     assert page.address.endswith(f"/page/{tail(new)}")
     asserted = desks.site.store.match(old.subject, old.predicate, old.object, DefaultGraph())
     assert list(asserted) == []
-    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes = desks.site.curation.writable_changes  # type: ignore[union-attr] # this base has desks
     [change] = changes.of(new.iri.value)
     changes.undo(change.iri, "cura", "only tried")
     assert (present(desks, old), present(desks, new)) == ("accepted", "nothing")
 
 
-def test_conditions_and_quotes_kept_and_quote_stands_in_passage(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_conditions_and_quotes_survive_edit(desks: FullDesks, curator: Visitor) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
     more = {
         "e1-source": "diet",
@@ -220,9 +216,7 @@ def test_a_claim_is_split_turned_round_and_duplicated(desks: FullDesks, curator:
     assert choices.body.count("/page/claim/") >= 2
 
 
-def test_stale_edit_refused_with_difference_and_keeps_what_was_typed(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_stale_edit_is_refused_with_difference(desks: FullDesks, curator: Visitor) -> None:
     claim = bases.kitchen_claim("syndrome-cold", "hasManifestation", resource("symptom-warmth"))
     second = desks.visitor("second")
     mine, theirs = opened(curator, claim), opened(second, claim)
@@ -270,19 +264,19 @@ def test_the_editor_speaks_chinese(curator: Visitor) -> None:
     curator.get(f"{EDIT}?claim={tail(claim)}&lang=en")
 
 
-def test_accepted_revision_retires_forerunner_and_undoing_gives_it_back(
+def test_accepted_revision_retires_predecessor_until_undone(
     desks: FullDesks, curator: Visitor
 ) -> None:
-    from shiyi.curation.reviews import Decisions
+    from shiyi.curation.reviews import Decisions, ReviewDecision
 
     old = bases.kitchen_claim("substance-lily", "cautionIn", resource("population-pregnant"))
     page = curator.submit(opened(curator, old), EDIT, action="preview", object="population-infant")
     curator.submit(page, EDIT, action="save", reason="the book says infants")
     new = bases.kitchen_claim("substance-lily", "cautionIn", resource("population-infant"))
-    decisions = Decisions(desks.site.curation.writing)  # type: ignore[union-attr] # it has desks
-    decisions.review(new.iri.value, "accept", "cura")
+    decisions = Decisions(desks.site.curation.writable_changes)  # type: ignore[union-attr] # it has desks
+    decisions.review(new.iri.value, ReviewDecision("accept", "cura"))
     assert (present(desks, old), present(desks, new)) == ("accepted", "candidate")
-    last = decisions.review(new.iri.value, "accept", "second")
+    last = decisions.review(new.iri.value, ReviewDecision("accept", "second"))
     assert (present(desks, old), present(desks, new)) == ("retracted", "accepted")
     decisions.undo(last.iri, "second", "too soon")
     assert (present(desks, old), present(desks, new)) == ("accepted", "candidate")
@@ -305,13 +299,13 @@ def test_new_claim_made_step_by_step_without_script(desks: FullDesks, curator: V
 
 
 def test_what_was_rejected_is_not_said_again_unseen(desks: FullDesks, curator: Visitor) -> None:
-    from shiyi.curation.reviews import Decisions
+    from shiyi.curation.reviews import Decisions, ReviewDecision
 
     old = bases.kitchen_claim(
         "constitution-qi-deficiency", "suitableFood", resource("substance-yam")
     )
-    decisions = Decisions(desks.site.curation.writing)  # type: ignore[union-attr] # it has desks
-    decisions.review(old.iri.value, "reject", "cura", "no")
+    decisions = Decisions(desks.site.curation.writable_changes)  # type: ignore[union-attr] # it has desks
+    decisions.review(old.iri.value, ReviewDecision("reject", "cura", "no"))
     other = bases.kitchen_claim(
         "constitution-yin-deficiency", "suitableFood", resource("substance-lily")
     )
@@ -352,7 +346,7 @@ def edit_of(store: object, at: int) -> object:
     return replace_claim(store, old, [new], seen, ACCEPT)  # type: ignore[arg-type] # the same
 
 
-def test_killed_while_saving_claim_stands_whole_as_old_or_as_new(tmp_path: Path) -> None:
+def test_killed_save_leaves_old_or_new_claim(tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     quads = list(bases.kitchen_quads())
     build_generation(kb, quads, {"quads": len(quads)})

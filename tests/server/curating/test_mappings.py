@@ -43,7 +43,7 @@ GOJI = resource("substance-goji")
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
-def test_each_shipped_set_goes_through_base_and_comes_back_whole(path: Path) -> None:
+def test_shipped_mapping_set_survives_round_trip(path: Path) -> None:
     before = parse_sssom(path.read_text("utf-8"))
     store = OxigraphStore.in_memory()
     edit = import_mappings(store, before)
@@ -141,7 +141,7 @@ def _value(part: str, name: str) -> str:
     return part.split(f'name="{name}" value="')[1].split('"')[0]
 
 
-def test_both_sides_stand_beside_each_other_and_hostile_labels_harmless(curator: Visitor) -> None:
+def test_mapping_page_shows_both_sides_escaped(curator: Visitor) -> None:
     page = curator.get(f"{DESK}?lang=en")
     assert "goji berry" in page.body
     assert "C0000001" in page.body
@@ -151,21 +151,19 @@ def test_both_sides_stand_beside_each_other_and_hostile_labels_harmless(curator:
     curator.get(f"{DESK}?lang=en")
 
 
-def test_accepting_links_and_gives_best_cui_and_undo_takes_all_back(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_accepted_mapping_links_until_undone(desks: FullDesks, curator: Visitor) -> None:
     assert decide(desks, curator, "UMLS:C0000002", "accept") == 200
     assert cuis(desks) == {"C0000002"}
     assert decide(desks, curator, "UMLS:C0000001", "accept") == 200
     assert cuis(desks) == {"C0000001"}  # an exact match before a close one
     links = desks.site.store.match(GOJI, SKOS.exactMatch, None, DefaultGraph())
     assert [text(q.object) for q in links] == ["http://identifiers.org/umls/C0000001"]
-    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes = desks.site.curation.writable_changes  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.latest(1)[0].iri, "cura", "no")
     assert cuis(desks) == {"C0000002"}
 
 
-def test_way_of_mapping_changed_and_wrong_one_ruled_out(desks: FullDesks, curator: Visitor) -> None:
+def test_mapping_predicate_is_changed_or_rejected(desks: FullDesks, curator: Visitor) -> None:
     assert decide(desks, curator, "UMLS:C0000003", "accept", predicate="skos:broadMatch") == 200
     warfarin = resource("drug-warfarin")
     store = desks.site.store

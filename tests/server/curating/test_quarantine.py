@@ -61,7 +61,7 @@ def curator(desks: FullDesks) -> Visitor:
     return desks.visitor("cura")
 
 
-def test_what_is_held_back_shows_passage_quote_and_reason(curator: Visitor) -> None:
+def test_quarantined_claim_shows_passage_and_reason(curator: Visitor) -> None:
     page = curator.get(f"{DESK}?lang=en")
     assert "What “has nature” points to is a nature." in page.body
     assert "<mark>味甘</mark>" in page.body
@@ -73,9 +73,7 @@ def test_what_is_held_back_shows_passage_quote_and_reason(curator: Visitor) -> N
     curator.get(f"{DESK}?lang=en")
 
 
-def test_mended_claim_becomes_candidate_and_old_one_points_to_it(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_repaired_claim_becomes_candidate(desks: FullDesks, curator: Visitor) -> None:
     name = WRONG.iri.value.removeprefix(ID)
     form = curator.get(f"{EDIT}?claim={name}&do=mend&lang=en")
     assert TEXT[:4] in form.body
@@ -106,7 +104,7 @@ def test_rejection_needs_reason_and_extractor_is_told_it(
     prompt = Prompt.named("extract-claims")
     text = prompt.fill(relations="", title="", passage="", lessons=section)
     assert "## Refused by curators" in text
-    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes = desks.site.curation.writable_changes  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.of(USELESS.iri.value)[-1].iri, "cura", "read again")
     assert lessons_section(list_lessons(desks.site.store)) == ""
     assert load_claim(desks.site.store, USELESS.iri.value).status == "quarantined"  # type: ignore[union-attr] # it is there

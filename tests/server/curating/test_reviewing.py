@@ -11,7 +11,7 @@ import pytest
 from shiyi.curation.accounts import AccountStore, Role
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.model.claim import Claim
 from shiyi.server.app import create_app
 from shiyi.server.curating.reviewing import FILE, LiveQueue
@@ -31,7 +31,9 @@ def started(kb: Path) -> Iterator[tuple[KnowledgeBase, Queue, Curation]]:
 
 def reject(kb: Path, claim: Claim) -> None:
     with started(kb) as (_, _, curation):
-        Decisions(curation.writing).review(claim.iri.value, "reject", "li", "not so")
+        Decisions(curation.writable_changes).review(
+            claim.iri.value, ReviewDecision("reject", "li", "not so")
+        )
 
 
 def page(queue: Queue) -> object:

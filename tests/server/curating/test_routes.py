@@ -7,7 +7,7 @@ import pytest
 
 from shiyi.curation.accounts import Right, Role, has_right
 from shiyi.server.curating.session import required_right
-from shiyi.server.http.access import FAILURES
+from shiyi.server.http.rate_limit import FAILURES
 from tests.support.sites import Desks, open_desks
 from tests.tables import cases, from_table
 
@@ -56,7 +56,7 @@ def asked(desks: Desks, route: str, **more: Any) -> int:
 
 
 def state(desks: Desks) -> tuple[Any, ...]:
-    changes = desks.curation.writing
+    changes = desks.curation.writable_changes
     people = {name: each.role for name, each in desks.curation.people.all().items()}
     return changes.last, changes.writer.sequence, len(changes.store), people
 
@@ -170,7 +170,7 @@ def test_a_route_that_names_no_right_is_denied(desks: Desks) -> None:
             desks.app.view_functions["queue.queue"] = view
 
 
-def test_cookie_of_another_key_older_epoch_or_closed_account_nobody(desks: Desks) -> None:
+def test_foreign_or_outdated_cookie_signs_in_nobody(desks: Desks) -> None:
     cookie = desks.cookie(Role.CURATOR)
     assert asked(desks, "GET /curate/queue", headers={"Cookie": cookie[:-3] + "abc"}) == 401
     assert asked(desks, "GET /curate/queue", headers={"Cookie": cookie}) == 200

@@ -45,7 +45,7 @@ def events(desks: Desks) -> list[str]:
     return [f"{each['what']} {each['who']}" for each in desks.curation.audit.last()]
 
 
-def test_right_password_opens_desks_and_signing_out_closes_them(desks: Desks) -> None:
+def test_password_signs_in_and_sign_out_ends_session(desks: Desks) -> None:
     client = desks.client("curator")
     page = client.get("/curate/queue", headers=HTML)
     assert page.status_code == 200
@@ -61,7 +61,7 @@ def test_right_password_opens_desks_and_signing_out_closes_them(desks: Desks) ->
     assert events(desks)[:2] == ["signed out curator", "signed in curator"]
 
 
-def test_cookie_kept_from_scripts_other_sites_and_other_pages(desks: Desks) -> None:
+def test_cookie_is_http_only_and_same_site(desks: Desks) -> None:
     answer = desks.sign_in(desks.client(), "curator")
     [cookie] = [c for c in answer.headers.getlist("Set-Cookie") if c.startswith("shiyi_session")]
     assert {"HttpOnly", "Path=/curate", "SameSite=Lax"} <= set(cookie.split("; "))
@@ -76,7 +76,7 @@ def test_a_wrong_name_or_password_is_refused_alike(desks: Desks, name: str, pass
     assert "wrong" in answer.text
 
 
-def test_second_factor_asked_for_and_each_code_counts_once(desks: Desks) -> None:
+def test_second_factor_code_is_accepted_once(desks: Desks) -> None:
     client = desks.client("contributor")
     page = client.get("/curate/account", headers=HTML).text
     secret = page.partition('<code class="secret">')[2].partition("<")[0]
@@ -102,7 +102,7 @@ def test_a_new_password_ends_the_other_sessions(desks: Desks) -> None:
     desks.curation.people.set_password("reader", PASSWORD)
 
 
-def test_accounts_kept_as_argon2_hashes_that_only_owner_reads(desks: Desks) -> None:
+def test_accounts_are_stored_as_private_argon2_hashes(desks: Desks) -> None:
     path = desks.kb / "people.json"
     assert path.stat().st_mode & 0o077 == 0
     text = path.read_text("utf-8")
@@ -178,7 +178,7 @@ def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> No
     assert matches(hash_password("abcdabcdabcdabcd"), "abcdabcdabcdabcd")
 
 
-def test_one_time_code_fits_half_minute_and_neighbours_alone() -> None:
+def test_one_time_code_is_valid_around_its_step() -> None:
     from datetime import UTC, datetime, timedelta
 
     secret, now = pyotp.random_base32(), datetime(2030, 1, 1, tzinfo=UTC)
@@ -292,7 +292,7 @@ def come_back(desks: Desks, **wrong: str) -> tuple[Any, Any]:
     return client, client.get(back.path, query_string=query, headers=HTML)
 
 
-def test_who_signed_in_elsewhere_let_in_under_one_name(desks: Desks) -> None:
+def test_external_sign_in_has_one_account(desks: Desks) -> None:
     client, answer = come_back(desks)
     assert answer.status_code == 302, answer.text
     assert answer.headers["Location"] == "/curate/history"
@@ -338,7 +338,7 @@ def test_a_token_signed_by_another_key_opens_nothing(desks: Desks, provider: Pro
 
 
 @pytest.mark.parametrize(("status", "gone"), [(200, "jwks_uri"), (200, "issuer"), (500, "")])
-def test_provider_that_does_not_describe_itself_not_gone_to(
+def test_provider_without_discovery_is_not_used(
     desks: Desks, provider: Provider, monkeypatch: pytest.MonkeyPatch, status: int, gone: str
 ) -> None:
     names = {"issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"} - {gone}

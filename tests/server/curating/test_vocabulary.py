@@ -52,9 +52,7 @@ def test_concepts_are_found_by_word_and_by_class(curator: Visitor) -> None:
     curator.get(f"{DESK}?lang=en")
 
 
-def test_labels_aliases_definition_and_place_mended_as_one_reversible_change(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_concept_edit_is_one_reversible_change(desks: FullDesks, curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=drug-warfarin")
     saved = curator.submit(
         page,
@@ -71,7 +69,7 @@ def test_labels_aliases_definition_and_place_mended_as_one_reversible_change(
     assert (entry.alt_en, entry.broader) == (("Coumadin", "Marevan"), ("drug-anticoagulants",))
     assert (entry.definition_en, entry.scope_en) == ("A vitamin K antagonist.", "The medicine.")
     assert "Coumadin" in curator.get("/page/drug-warfarin").body
-    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes = desks.site.curation.writable_changes  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.latest(1)[0].iri, "cura", "tried")
     assert labels(desks, "drug-warfarin") == set()
 
@@ -129,9 +127,7 @@ def test_a_new_concept_joins_its_class(desks: FullDesks, curator: Visitor) -> No
     assert "used before" in again.body
 
 
-def test_merging_moves_claims_and_names_and_old_address_leads_on(
-    desks: FullDesks, curator: Visitor
-) -> None:
+def test_merge_moves_claims_and_redirects(desks: FullDesks, curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=nature-cool")
     done = curator.submit(page, MOVE, target="nature-cold", reason="one nature", action="merge")
     assert "Saved as change" in done.body, done.body[:1200]
@@ -150,7 +146,7 @@ def test_merging_moves_claims_and_names_and_old_address_leads_on(
         moved = curator.get(path)
         assert moved.address.endswith(end)
     assert curator.get("/data/nature-cool.ttl", "text/turtle").address.endswith("nature-cold.ttl")
-    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes = desks.site.curation.writable_changes  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.latest(1)[0].iri, "cura", "two natures after all")
     assert status(desks, "substance-mung", "hasNature", "nature-cool") == "accepted"
     assert load_concept(desks.site.store, f"{ID}nature-cool") is not None
@@ -194,9 +190,7 @@ def test_a_split_takes_chosen_claims_along(desks: FullDesks, curator: Visitor) -
     assert status(desks, "syndrome-cold", "hasManifestation", "symptom-stomach") == "accepted"
 
 
-def test_concept_with_claims_not_taken_back_and_one_without_leaves_tombstone(
-    curator: Visitor,
-) -> None:
+def test_only_concept_without_claims_is_undone(curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=substance-goji")
     refused = curator.submit(page, MOVE, action="deprecate", target="", reason="x")
     assert refused.status == 422

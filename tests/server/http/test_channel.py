@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from shiyi.server.http.channel import Channel
 
 
-def test_what_is_left_sent_when_thread_that_sends_done() -> None:
+def test_remaining_output_is_sent_after_thread_ends() -> None:
     channel, sent = Channel.__new__(Channel), list[bool]()
     channel.outbuf_lock, channel.total_outbufs_len = threading.Condition(), 0
     channel.adj = SimpleNamespace(outbuf_high_watermark=1)

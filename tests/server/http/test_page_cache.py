@@ -182,9 +182,7 @@ def test_question_answered_once_for_each_state_of_base(site: Site, address: str)
     [("age", "34"), ("reply", "yes"), ("drop", "avoids:pork"), ("context", '{"questions": ["a"]}')],
 )
 @pytest.mark.parametrize("address", ["/ask", "/api/ask/stream?page=1"])
-def test_answer_to_person_or_in_conversation_made_for_each(
-    site: Site, address: str, more: tuple[str, str]
-) -> None:
+def test_personal_answers_are_not_cached(site: Site, address: str, more: tuple[str, str]) -> None:
     counted = Counted(site)
     client = create_app(counted.site).test_client()
     client.post(address, data=_ASKED).get_data()
@@ -246,7 +244,7 @@ def test_answer_that_model_may_have_written_not_kept(site: Site) -> None:
     assert counted.asked == ["goji"] * 2
 
 
-def test_figures_counted_again_after_change_but_tenth_of_time_at_most(
+def test_counts_are_renewed_with_bounded_effort(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted, now = Counted(site), [0.0]
@@ -277,7 +275,7 @@ def test_figures_counted_again_after_change_but_tenth_of_time_at_most(
     assert made == [1, 2]
 
 
-def test_what_takes_long_made_once_for_all_who_wait(site: Site) -> None:
+def test_slow_page_is_made_once_for_all(site: Site) -> None:
     retained, made, go = PageCache(site), list[int](), threading.Event()
 
     def slowly() -> int:
@@ -349,7 +347,7 @@ def test_of_hub_both_tell_how_many_and_surest(readers: tuple[Reader, Reader]) ->
         assert len([each for each in cut if each.predicate == "hasFlavour"]) == MOST
 
 
-def test_what_update_changes_on_next_page_and_in_next_answer(tmp_path: Path) -> None:
+def test_update_is_visible_in_next_page(tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, quads(), {})
     token = Tokens(kb).add("ada", "maintain", 1)

@@ -66,7 +66,7 @@ def test_fault_after_head_is_said_in_page(host: str) -> None:
     assert page.rstrip().endswith("</html>")
 
 
-def test_figures_of_before_stand_until_those_of_after_counted(tmp_path: Path) -> None:
+def test_old_counts_stand_until_new_ones_exist(tmp_path: Path) -> None:
     version, counted, go = [1], threading.Event(), threading.Event()
     site = sites.open_test_site(tmp_path)
     retained = PageCache(replace(site, version=lambda: version[0]))

@@ -85,7 +85,7 @@ def test_words_are_found_title_first(client: FlaskClient) -> None:
     assert 'href="/docs/how-to/deployment.md"' in client.get("/docs/?q=systemd", headers=HTML).text
 
 
-def test_api_page_shows_each_operation_with_body_that_is_accepted(client: FlaskClient) -> None:
+def test_api_page_shows_accepted_body_of_operations(client: FlaskClient) -> None:
     page = client.get("/api?lang=en", headers=HTML).text
     described = client.get("/api/openapi.json").get_json()
     names = [each["operationId"] for path in described["paths"].values() for each in path.values()]
@@ -94,7 +94,7 @@ def test_api_page_shows_each_operation_with_body_that_is_accepted(client: FlaskC
     assert "http://" not in page.replace("http://localhost", "")
 
 
-def test_each_query_of_page_has_link_that_runs_it(client: FlaskClient) -> None:
+def test_each_query_of_page_has_run_link(client: FlaskClient) -> None:
     queries = 0
     for name in page_files():
         html = str(read_page(name, "zh" if name.endswith(".zh.md") else "en").html)

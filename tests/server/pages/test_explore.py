@@ -50,7 +50,7 @@ def test_class_narrowed_by_kind_of_evidence_behind_it(client: FlaskClient) -> No
     assert 0 < left("trial") < left("monograph") < 113
 
 
-def test_each_choice_says_how_many_it_leaves_beside_others(client: FlaskClient) -> None:
+def test_each_facet_value_shows_remaining_count(client: FlaskClient) -> None:
     path = "/browse?class=MFHSubstance&lang=en&nature=nature-warm"
     shown = page(client, path)
     offered = re.findall(r'value="(flavour-[\w-]+)"( disabled)?>[^<]*\((\d+)\)', shown)
@@ -86,7 +86,7 @@ def test_another_thing_is_added_by_its_name(client: FlaskClient) -> None:
     assert reply.headers["Location"].endswith("substance-gouqizi,substance-juhua")
 
 
-def test_dish_uses_what_is_at_hand_and_nothing_refused(client: FlaskClient) -> None:
+def test_dish_uses_available_and_no_refused_materials(client: FlaskClient) -> None:
     shown = page(client, "/dishes?with=百合&without=莲子&lang=zh")
     cards = re.findall(r'<li class="dish">.*?</li>', shown, re.DOTALL)
     assert cards
@@ -129,7 +129,7 @@ def test_the_bars_add_up_to_the_claims(client: FlaskClient) -> None:
     assert sum(counted) == health["counts"]["claims"]
 
 
-def test_concept_page_says_where_sources_differ_and_carries_schema_org(client: FlaskClient) -> None:
+def test_concept_page_shows_conflicts_and_schema_org(client: FlaskClient) -> None:
     shown = page(client, "/page/substance-baihe?lang=en")
     assert "Sources differ" in shown
     data = re.search(r'<script type="application/ld\+json">(.*?)</script>', shown, re.DOTALL)
@@ -185,7 +185,7 @@ HEAVIEST = (
 )  # fmt: skip
 
 
-def test_every_page_but_query_page_weighs_less_than_60_kilobytes(client: FlaskClient) -> None:
+def test_pages_weigh_less_than_60_kilobytes(client: FlaskClient) -> None:
     """Compressed, with its styles and scripts; the heaviest pages of each kind."""
     for path in HEAVIEST:
         mark = "&" if "?" in path else "?"
@@ -213,7 +213,7 @@ def test_bottom_line_of_formula_names_what_is_inferred(client: FlaskClient) -> N
     assert "no record of contraindications" not in line
 
 
-def test_what_was_only_studied_no_use_in_bottom_line(client: FlaskClient) -> None:
+def test_studied_topic_is_no_use_in_summary(client: FlaskClient) -> None:
     assert "tart cherry" in page(client, "/page/disease-gout?lang=en")  # studied for gout
     line = bottom_line(client, "/page/disease-gout?lang=en")
     assert "tart cherry" not in line

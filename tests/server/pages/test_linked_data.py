@@ -80,9 +80,7 @@ def test_derived_claim_is_claim_with_page_and_data(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("form", ["id", "page", "data"])
-def test_what_was_merged_leads_on_and_what_was_retracted_gone(
-    client: FlaskClient, form: str
-) -> None:
+def test_merged_iri_redirects_and_retracted_is_gone(client: FlaskClient, form: str) -> None:
     moved = client.get(f"/{form}/substance-old")
     assert moved.status_code == 301
     assert moved.headers["Location"] == f"/{form}/substance-goji"
@@ -111,7 +109,7 @@ def test_old_clients_get_claims_without_triple_terms(client: FlaskClient) -> Non
 
 
 @from_table
-def test_clients_that_ask_for_rdf_12_get_triple_terms(
+def test_rdf_12_clients_get_triple_terms(
     client: FlaskClient, query: str, headers: dict[str, str]
 ) -> None:
     for _ in range(2):  # also out of the cache
@@ -152,9 +150,7 @@ def test_hub_is_described_in_part_and_says_so(
 
 
 @pytest.mark.parametrize("kind", ["application/ld+json", "application/rdf+xml"])
-def test_constructed_claims_lowered_where_form_has_no_triple_terms(
-    client: FlaskClient, kind: str
-) -> None:
+def test_constructed_claims_are_reified_in_rdf_11(client: FlaskClient, kind: str) -> None:
     query = f"CONSTRUCT {{ ?c {RDF.reifies} ?t }} WHERE {{ ?c {RDF.reifies} ?t }}"
     reply = client.get("/sparql", query_string={"query": query}, headers={"Accept": kind})
     assert reply.status_code == 200
@@ -166,7 +162,7 @@ def test_constructed_claims_lowered_where_form_has_no_triple_terms(
     assert b"<<(" not in plain.data
 
 
-def test_reads_open_to_other_origins_and_heads_and_options_work(client: FlaskClient) -> None:
+def test_reads_allow_cors_head_and_options(client: FlaskClient) -> None:
     asked = client.head("/sparql", query_string={"query": "ASK {}"})
     assert (asked.status_code, asked.data) == (200, b"")
     for address in ("/sparql", "/rdf-graph-store", "/data/substance-goji.ttl"):
@@ -197,7 +193,7 @@ def test_quads_of_the_journal_are_nobodys_business(client: FlaskClient) -> None:
     assert json.loads(client.get("/sparql", query_string={"query": query}).data)["boolean"] is False
 
 
-def test_one_address_gives_each_client_form_it_asked_for(client: FlaskClient) -> None:
+def test_content_negotiation_serves_each_format(client: FlaskClient) -> None:
     for _ in range(2):
         for kind in ("text/turtle", "application/ld+json", "application/n-triples"):
             reply = client.get("/data/substance-goji", headers={"Accept": kind})
@@ -258,7 +254,7 @@ def test_the_page_shows_the_counts_and_no_case(
     assert TOLD not in page
 
 
-def test_concept_no_case_speaks_of_has_no_such_part(case_client: FlaskClient) -> None:
+def test_concept_without_cases_has_no_case_section(case_client: FlaskClient) -> None:
     page = case_client.get("/page/" + GOJI.value.rpartition("/")[2]).text
     assert 'id="cases"' not in page
 

@@ -127,7 +127,7 @@ def kinds_of(iris: set[str]) -> Mapping[str, list[str]]:
     return found
 
 
-def test_every_iri_leads_to_page_and_to_turtle_that_parses(starter: tuple[str, Site]) -> None:
+def test_every_iri_has_page_and_turtle(starter: tuple[str, Site]) -> None:
     """Every kind of resource, and a random sample of all, whether subject, predicate or object."""
     address, site = starter
     everywhere = "SELECT DISTINCT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
@@ -215,7 +215,7 @@ def test_what_queries_count_what_reading_every_quad_counts(starter: tuple[str, S
     assert read.triples > 10_000
 
 
-def test_base_too_large_to_tell_things_apart_counted_all_same(starter: tuple[str, Site]) -> None:
+def test_large_base_is_counted_without_distinction(starter: tuple[str, Site]) -> None:
     _, site = starter
 
     class Small:
@@ -280,7 +280,7 @@ def test_pages_carry_signposts_and_schema_org(starter: tuple[str, Site]) -> None
         assert kind == "claim" or 'href="/page/claim/' in reply.body.decode()  # that it supports
 
 
-def test_rule_leads_to_source_and_to_what_it_names(starter: tuple[str, Site]) -> None:
+def test_rule_links_to_source_and_named_things(starter: tuple[str, Site]) -> None:
     page = get(f"{starter[0]}/page/rule-mfh-2019-spice?lang=zh", "text/html").body.decode()
     for name in ("source-mfh-notice-2019", "substance-caoguo", "substance-biba"):
         assert f'href="/page/{name}' in page
@@ -314,7 +314,7 @@ def test_passage_leads_to_words_and_section_by_name(small: str) -> None:
     assert "甘" not in get(f"{small}/data/section/0be.nt").body.decode()  # bounded
 
 
-def test_what_is_restricted_on_no_page_and_in_no_data(small: str) -> None:
+def test_restricted_content_is_on_no_page(small: str) -> None:
     for node in (SHUT_CLAIM.iri, EXPORTED_PASSAGE):
         for form in ("id", "page", "data"):
             assert get(node.value.replace(ID, f"{small}/{form}/")).status == 451

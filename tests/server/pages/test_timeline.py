@@ -106,7 +106,7 @@ def test_what_is_unknown_is_named(client: FlaskClient, path: str, status: int, w
     assert words in get(client, path, status)
 
 
-def test_name_leads_to_timeline_and_page_of_thing_links_it(client: FlaskClient) -> None:
+def test_concept_page_links_its_timeline(client: FlaskClient) -> None:
     assert client.get("/timeline/生姜").headers["Location"] == GINGER
     assert f'href="{GINGER}"' in get(client, "/page/substance-shengjiang?lang=en")
 
@@ -258,9 +258,9 @@ def test_a_row_that_lists_other_values_denies_nothing() -> None:
     assert values[COLD.value] == "differs"
 
 
-def test_picture_of_many_values_has_those_that_most_works_state() -> None:
+def test_timeline_shows_most_stated_values() -> None:
     shown = shown_of(
         states(NATURE, WARM, OLD), states(NATURE, COLD, OLD), states(NATURE, COLD, STANDARD)
     )
     assert {each.label for each in choose_lanes(shown)} == {"warm", "cold"}
-    assert [each.label for each in choose_lanes(shown, most=1)] == ["cold"]
+    assert [each.label for each in choose_lanes(shown, limit=1)] == ["cold"]

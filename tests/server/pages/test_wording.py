@@ -114,7 +114,7 @@ def test_what_is_shipped_compiled_is_what_catalogue_says(language: str) -> None:
     assert sayings(Translations(made)) == sayings(shipped), stale
 
 
-def test_every_key_page_asks_for_has_text_and_every_text_asked_for() -> None:
+def test_texts_and_keys_of_pages_agree() -> None:
     keys = texts("zh").keys()
     sections = {key.partition(".")[0] for key in keys}
     named, beginnings = asked()
@@ -173,7 +173,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     site.close()
 
 
-def test_counts_choose_singular_or_plural_and_units_languages_own(client: FlaskClient) -> None:
+def test_counts_have_plural_and_units_of_language(client: FlaskClient) -> None:
     one = "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+"
     html = {"Accept": "text/html"}
     assert ">1 row ·" in client.get(f"{one}1&lang=en", headers=html).text

@@ -36,7 +36,7 @@ def test_counts_are_kept_until_something_is_written(small_kb: Path) -> None:
         assert after["quads"] == len(base.store)
 
 
-def test_damaged_counts_and_folder_that_takes_none_no_fault(small_kb: Path) -> None:
+def test_damaged_or_unwritable_counts_are_no_fault(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as base:
         place = base.folder / "index" / FILE
         place.write_bytes(b"[1, 2")
@@ -49,9 +49,7 @@ def test_damaged_counts_and_folder_that_takes_none_no_fault(small_kb: Path) -> N
         assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
 
 
-def test_counts_of_description_kept_with_indexes_until_something_written(
-    starter_kb: Path, small_kb: Path
-) -> None:
+def test_void_counts_are_stored_until_a_change(starter_kb: Path, small_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         retained = load_description(base)  # by the build
         assert retained is not None
@@ -74,9 +72,7 @@ def test_counts_of_description_kept_with_indexes_until_something_written(
             assert load_description(base) is None
 
 
-def test_how_base_spread_kept_with_indexes_until_something_written(
-    starter_kb: Path, small_kb: Path
-) -> None:
+def test_claim_distribution_is_stored_until_a_change(starter_kb: Path, small_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         retained = load_spread(base)  # by the build
         assert retained == ClaimDistribution.of(base.store)

@@ -81,7 +81,7 @@ def test_shape_holds_no_text_number_or_foreign_name(text: str, left: str) -> Non
     assert shape(text) == left
 
 
-def test_full_log_begins_anew_and_unwritable_folder_keeps_none(
+def test_full_log_restarts_and_unwritable_log_is_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_log, "LARGEST", 1000)
@@ -110,7 +110,7 @@ def test_no_log_is_kept_where_settings_say_so(tmp_path: Path) -> None:
         site.close()
 
 
-def test_fault_of_ours_told_as_one_and_without_query(tmp_path: Path) -> None:
+def test_internal_error_is_logged_without_query(tmp_path: Path) -> None:
     log = QueryLog(tmp_path)
     with pytest.raises(ZeroDivisionError), log_query(log, f"SELECT {NAME}", "SELECT"):
         _ = 1 / 0

@@ -211,7 +211,7 @@ def test_upload_of_form_is_same_whatever_its_boundary(
 
 
 @from_table
-def test_scope_write_leaves_what_base_answers_from_to_curators(
+def test_write_scope_cannot_change_answers(
     opened: tuple[Flask, Site, str], client: FlaskClient, text: str, status: int
 ) -> None:
     _, site, _ = opened
@@ -227,7 +227,7 @@ def test_scope_write_leaves_what_base_answers_from_to_curators(
         assert site.version() == before
 
 
-def test_uploads_of_scope_write_go_to_graphs_of_own(
+def test_write_scope_uploads_to_own_graphs(
     opened: tuple[Flask, Site, str], client: FlaskClient
 ) -> None:
     _, site, secret = opened
@@ -256,9 +256,7 @@ def test_uploads_of_scope_write_go_to_graphs_of_own(
     assert whole.status_code == 204
 
 
-def test_guesses_of_network_wait_and_right_token_for_none_of_them(
-    opened: tuple[Flask, Site, str],
-) -> None:
+def test_token_guesses_wait_and_valid_token_does_not(opened: tuple[Flask, Site, str]) -> None:
     client = create_app(opened[1]).test_client()
     found = [
         client.post(
@@ -278,7 +276,7 @@ def test_guesses_of_network_wait_and_right_token_for_none_of_them(
         assert right.status_code == 204
 
 
-def test_server_that_does_not_write_says_so_to_holders(opened: tuple[Flask, Site, str]) -> None:
+def test_read_only_server_refuses_token_holders(opened: tuple[Flask, Site, str]) -> None:
     from dataclasses import replace
 
     from shiyi.server.site.site import WriteAccess

@@ -263,7 +263,7 @@ def test_what_others_support_too_told_with_evidence_alone(served: Served) -> Non
     assert OPEN_CLAIM.iri.value in {each["claim"] for each in answer["citations"]}
 
 
-def test_nothing_hidden_left_in_copy_and_nothing_else_missing(tmp_path: Path) -> None:
+def test_public_copy_lacks_restricted_quads_only(tmp_path: Path) -> None:
     """Also statements about a restricted claim, which no index finds, and its triple elsewhere."""
     store = planted()
     note = NamedNode("urn:note")
@@ -289,7 +289,7 @@ def test_nothing_hidden_left_in_copy_and_nothing_else_missing(tmp_path: Path) ->
     assert note not in {quad.subject for quad in expected}
 
 
-def test_graph_of_others_neither_hides_nor_shows_what_base_states() -> None:
+def test_other_graphs_do_not_change_visibility() -> None:
     store, mine, source = planted(), NamedNode("urn:mine"), NamedNode("urn:source")
     before, restricted = find_restricted(store), Literal("restricted: no copies")
     [evidence] = {each.iri(OPEN_CLAIM.iri) for each in OPEN_CLAIM.evidence[:1]}
@@ -310,7 +310,7 @@ def test_graph_of_others_neither_hides_nor_shows_what_base_states() -> None:
     assert SHUT_CLAIM.iri.value in find_restricted(store).claims  # alone
 
 
-def test_claim_shows_once_open_source_supports_it_and_not_before(tmp_path: Path) -> None:
+def test_claim_is_public_once_open_source_supports(tmp_path: Path) -> None:
     store = planted()
     build_generation(tmp_path / "kb", store.match(), {})
     asked = f"ASK {{ <{PEAR.value}> <{SHIYI.interactsWith.value}> <{WARFARIN.value}> }}"
@@ -334,7 +334,7 @@ def test_claim_shows_once_open_source_supports_it_and_not_before(tmp_path: Path)
         assert b"true" in pool.query(FreeQuery(asked)).body
 
 
-def test_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> None:
+def test_public_base_hides_cases(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", planted().match(), {})
     with (
         KnowledgeBase.open(tmp_path / "kb") as base,
@@ -344,7 +344,7 @@ def test_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> No
     assert set(reported(found)) == {*SECRETS} - {"a case"}
 
 
-def test_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path) -> None:
+def test_failed_copy_shows_no_restricted_claim(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", planted().match(), {})
     with KnowledgeBase.open(tmp_path / "kb") as base:
         assert base.snapshot

@@ -230,7 +230,7 @@ def test_counts_become_bars_of_their_share(query_client: FlaskClient) -> None:
     assert re.search(r"\d (ms|sec)</p>", html)
 
 
-def test_hostile_labels_and_numbers_that_are_none_only_text(query_client: FlaskClient) -> None:
+def test_hostile_labels_and_numbers_are_text(query_client: FlaskClient) -> None:
     label = "<http://www.w3.org/2004/02/skos/core#prefLabel>"
     html = page(query_client, f"SELECT ?s ?l {{ ?s {label} ?l }}")
     assert SCRIPT not in html

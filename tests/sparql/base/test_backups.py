@@ -35,7 +35,7 @@ def test_restored_base_holds_same_as_one_backed_up(small_kb: Path, tmp_path: Pat
     assert stored(small_kb)[0] == 1
 
 
-def test_accounts_tokens_and_what_they_did_come_back_with_base(tmp_path: Path) -> None:
+def test_restore_brings_back_accounts_and_tokens(tmp_path: Path) -> None:
     with open_desks(tmp_path / "desks") as desks:
         desks.client(Role.CURATOR)  # which the audit log tells of
         assert desks.curation.citations
@@ -68,9 +68,7 @@ def test_what_is_written_after_backup_not_in_it(small_kb: Path, tmp_path: Path) 
     assert stored(small_kb)[0] == 2
 
 
-def test_backup_made_while_others_write_moment_between_two_changes(
-    small_kb: Path, tmp_path: Path
-) -> None:
+def test_backup_is_consistent_under_writes(small_kb: Path, tmp_path: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         stop = threading.Event()
 

@@ -33,7 +33,7 @@ def kb(small_kb: Path) -> Path:
     return small_kb
 
 
-def test_whole_base_has_no_damage_while_it_is_written_to(kb: Path) -> None:
+def test_scrub_of_written_base_finds_no_damage(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         base.writer.write([Quad(B, P, A)], key="more", agent="me", reason="x")
         found = scrub(kb)
@@ -66,7 +66,7 @@ def test_a_journal_that_lost_its_end_is_named(kb: Path) -> None:
     assert "ends with record 3, the store has change 5" in message
 
 
-def test_what_damaged_log_of_store_loses_repeated_from_journal(kb: Path) -> None:
+def test_journal_replays_what_store_log_lost(kb: Path) -> None:
     chance, generation = random.Random(5), next((kb / "generations").iterdir())  # noqa: S311
     [log] = [each for each in (generation / "store").glob("*.log") if each.stat().st_size]
     sound, lost = log.read_bytes(), 0
@@ -101,7 +101,7 @@ def test_a_scrub_never_notes_a_digest(kb: Path) -> None:
     assert digests.read_text("utf-8") == before
 
 
-def test_blocks_of_tables_without_digest_read_in_every_order(kb: Path) -> None:
+def test_blocks_without_digest_are_read_in_order(kb: Path) -> None:
     chance, generation = random.Random(7), next((kb / "generations").iterdir())  # noqa: S311
     (generation / "index" / "digests.json").write_text("{}", "utf-8")
     assert scrub(kb).damages == []

@@ -52,7 +52,7 @@ def test_keys_are_known_after_opening_again(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_power_cut_at_any_byte_of_last_record_leaves_others(tmp_path: Path) -> None:
+def test_power_cut_in_last_record_leaves_others(tmp_path: Path) -> None:
     whole = journal_of(tmp_path / "whole", 2).read_bytes()
     first = len(record(1).to_bytes())
     cut = tmp_path / "cut"
@@ -194,7 +194,7 @@ def test_power_cut_after_checkpoint_cuts_last_record_only(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("_short")
-def test_index_that_cannot_be_written_stays_behind_and_stops_nothing(tmp_path: Path) -> None:
+def test_unwritable_index_stops_nothing(tmp_path: Path) -> None:
     index_of(tmp_path / "j").mkdir()
     index = JournalIndex(index_of(tmp_path / "j"), None, Entry())
     for number in range(1, 9):

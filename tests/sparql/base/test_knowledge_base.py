@@ -26,7 +26,7 @@ def test_built_base_is_opened_with_release_and_counts(
         assert kb.folder.parent == small_kb / "generations"
 
 
-def test_release_does_not_hang_on_order_repetition_or_blank_nodes() -> None:
+def test_release_id_ignores_order_and_blank_nodes() -> None:
     base = [Quad(A, P, B), Quad(A, P, C)]
     blank = Quad(A, P, BlankNode("x"))
     assert compute_release(base) == compute_release([*reversed(base), base[0], blank])
@@ -41,7 +41,7 @@ def test_a_missing_base_says_what_to_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("current", ["", "gone\n", "../generations\n", ".\n"])
-def test_base_that_names_no_whole_generation_says_what_to_run(small_kb: Path, current: str) -> None:
+def test_base_without_generation_names_the_command(small_kb: Path, current: str) -> None:
     (small_kb / "CURRENT").write_text(current)
     for write in (False, True):
         with pytest.raises(KnowledgeBaseError, match="run `shiyi build`"):
@@ -56,7 +56,7 @@ def test_a_damaged_manifest_says_what_to_run(small_kb: Path, manifest: str) -> N
         KnowledgeBase.open(small_kb)
 
 
-def test_reader_works_beside_writer_and_sees_what_was_acknowledged(
+def test_reader_sees_acknowledged_writes(
     writable_kb: KnowledgeBase, small_quads: SmallQuads
 ) -> None:
     writable_kb.writer.write([Quad(A, P, B)], key="k1", agent="me", reason="test")
@@ -80,7 +80,7 @@ def test_a_closed_reader_leaves_no_snapshot(small_kb: Path) -> None:
     assert list((small_kb / "snapshots").iterdir()) == []
 
 
-def test_snapshots_of_dead_removed_and_those_of_living_kept(small_kb: Path) -> None:
+def test_snapshots_of_ended_processes_are_removed(small_kb: Path) -> None:
     home = small_kb / "snapshots"
     with KnowledgeBase.open(small_kb) as reader:
         (home / "1-dead").mkdir()
@@ -91,7 +91,7 @@ def test_snapshots_of_dead_removed_and_those_of_living_kept(small_kb: Path) -> N
         assert len(list(home.iterdir())) == 2
 
 
-def test_file_that_has_grown_copied_again_where_there_are_no_links(
+def test_grown_file_is_copied_without_hard_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(*_: object) -> None:
@@ -119,7 +119,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as kb:
         whole = kb.take_snapshot()
         before = sorted(home.iterdir())
-        copy = whole.copied(home)
+        copy = whole.copy_to(home)
         assert sorted(each.name for each in copy.path.iterdir()) == sorted(
             each.name for each in whole.path.iterdir() if each.name != "LOCK"
         )
@@ -127,7 +127,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing(small_kb: Path) -> None:
         (whole.path / "zz.sst").symlink_to(small_kb / "nowhere")
         (whole.path / "zz.log").symlink_to(small_kb / "nowhere")
         with pytest.raises(KnowledgeBaseError, match="no snapshot could be made"):
-            whole.copied(home)
+            whole.copy_to(home)
         assert sorted(home.iterdir()) == before
         whole.remove()
 
@@ -208,7 +208,7 @@ def test_what_prepare_makes_is_there_when_readers_come(small_kb: Path) -> None:
         assert (kb.folder / "index" / "labels").read_text() == "made from the store"
 
 
-def test_build_has_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
+def test_build_has_every_blank_label_and_empty_graph(small_kb: Path) -> None:
     text = [Quad(A, P, BlankNode("x1")), *(Quad(A, P, Literal(str(n))) for n in range(300))]
 
     def prepare(store: OxigraphStore, _: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_build_beside_a_writer_is_refused(writable_kb: KnowledgeBase) -> None:
     assert json.loads((writable_kb.folder / "manifest.json").read_text()) == writable_kb.manifest
 
 
-def test_base_that_nobody_may_write_to_read_where_it_lies(
+def test_read_only_base_is_read_in_place(
     small_kb: Path, small_quads: SmallQuads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: Path) -> Snapshot:
@@ -274,7 +274,7 @@ def test_base_that_nobody_may_write_to_read_where_it_lies(
         assert len(kb.store) == len(small_quads)
 
 
-def test_full_disk_named_where_snapshot_made_and_leaves_nothing(
+def test_full_disk_at_snapshot_leaves_nothing(
     small_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:

@@ -34,7 +34,7 @@ def stored(base: KnowledgeBase) -> set[Quad]:
 
 def test_what_is_loaded_in_journal_and_in_store(writable_kb: KnowledgeBase) -> None:
     first = [load(writable_kb, SAID[n : n + 10], f"part {n}") for n in range(0, 50, 10)]
-    writable_kb.writer.settle()
+    writable_kb.writer.wait()
     assert stored(writable_kb) == set(SAID)
     assert first == [1, 2, 3, 4, 5]
     assert writable_kb.writer.sequence == 5
@@ -56,7 +56,7 @@ def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) 
     assert began.wait(60)
     assert all(loader.submit(*each) for each in given[1:])
     go.set()
-    assert loader.settle()
+    assert loader.wait()
     loader.close()
     assert loaded == given
 
@@ -81,7 +81,7 @@ def test_a_load_that_the_store_refused_is_mended(
     monkeypatch.setattr(OxigraphStore, "load_n_quads", failing_once)
     load(writable_kb, SAID[:20], "one")
     load(writable_kb, SAID[20:], "two")
-    writable_kb.writer.settle()
+    writable_kb.writer.wait()
     assert failed
     assert stored(writable_kb) == set(SAID)
     assert writable_kb.writer.sequence == 2
@@ -113,7 +113,7 @@ base.writer.settle()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_within_load_it_is_finished_at_next_opening(small_kb: Path, moment: str) -> None:
+def test_killed_load_is_finished_at_next_opening(small_kb: Path, moment: str) -> None:
     killed = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", CHILD, str(small_kb), moment], check=False, cwd=ROOT
     )
@@ -124,7 +124,7 @@ def test_killed_within_load_it_is_finished_at_next_opening(small_kb: Path, momen
         assert stored(base) == set(SAID[: written * 10])
         for at in range(0, 50, 10):
             load(base, SAID[at : at + 10], f"part {at}")
-        base.writer.settle()
+        base.writer.wait()
         assert stored(base) == set(SAID)
 
 
@@ -144,7 +144,7 @@ def test_what_has_no_form_is_refused_before_journal(
     assert writable_kb.writer.journal.sequence == 0
 
 
-def test_changes_that_wait_go_to_store_together_and_in_order(
+def test_waiting_changes_are_loaded_in_order(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, parts = OxigraphStore.load_n_quads, list[int]()
@@ -162,9 +162,9 @@ def test_changes_that_wait_go_to_store_together_and_in_order(
     numbers += [load(writable_kb, SAID[at : at + 10], f"part {at}") for at in range(10, 50, 10)]
     assert writable_kb.writer.journal.sequence == 5  # all of it is safe before the store has any
     open_gate.set()
-    writable_kb.writer.settle(through=numbers[0])
+    writable_kb.writer.wait(through=numbers[0])
     assert set(SAID[:10]) <= stored(writable_kb)
-    writable_kb.writer.settle()
+    writable_kb.writer.wait()
     assert parts == [10, 40]
     assert stored(writable_kb) == set(SAID)
 
@@ -172,7 +172,7 @@ def test_changes_that_wait_go_to_store_together_and_in_order(
 def test_lines_are_quads_that_were_written_already(writable_kb: KnowledgeBase) -> None:
     lines = [f"{quad} .\n" for quad in SAID]
     writable_kb.writer.load(SAID[:5], lines=lines, key="lines", agent="test", reason="test")
-    writable_kb.writer.settle()
+    writable_kb.writer.wait()
     assert stored(writable_kb) == set(SAID)
     [record] = writable_kb.writer.journal.records()
     assert set(record.added) == set(SAID)

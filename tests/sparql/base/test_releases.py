@@ -44,7 +44,7 @@ def test_every_release_has_its_sample() -> None:
 
 
 @pytest.mark.parametrize("source", ["kb", "backup"])
-def test_base_of_earlier_release_has_all_that_it_had(folder: Path, source: str) -> None:
+def test_base_of_earlier_release_opens_complete(folder: Path, source: str) -> None:
     kb, had = folder / "kb", expected(folder)
     if source == "backup":
         kb = folder / "again"

@@ -131,7 +131,7 @@ def _disk_full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_store_that_took_no_change_opened_anew_and_takes_it(
+def test_failed_store_is_reopened_and_takes_change(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures = [1]
@@ -193,7 +193,7 @@ NASTY = [
 ]
 
 
-def test_texts_with_line_ends_of_every_kind_survive_journal_and_restart(small_kb: Path) -> None:
+def test_line_ends_survive_journal_and_restart(small_kb: Path) -> None:
     quads = [Quad(A, P, Literal(each)) for each in NASTY]
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write(quads, key="\u2028\n", agent="\x85", reason="\r")
@@ -204,7 +204,7 @@ def test_texts_with_line_ends_of_every_kind_survive_journal_and_restart(small_kb
         assert list(kb.store.match(A)) == []
 
 
-def test_record_that_cannot_be_read_back_never_enters_journal(
+def test_unreadable_record_never_enters_journal(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -260,7 +260,7 @@ def test_an_operator_takes_a_record_back(
         assert not list(kb.store.match(A))
 
 
-def test_what_was_forgotten_erased_from_journal_and_nothing_else(small_kb: Path) -> None:
+def test_erase_removes_forgotten_records_only(small_kb: Path) -> None:
     words, retained = Literal("words of a patient"), Literal("words of others")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         [built] = kb.store.match(None, None, Literal("枸杞子", language="zh"))
@@ -287,9 +287,7 @@ def test_what_was_forgotten_erased_from_journal_and_nothing_else(small_kb: Path)
         }
 
 
-def test_large_change_made_in_parts_and_taken_up_where_it_stopped(
-    small_kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_change_is_split_and_resumed(small_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.sparql.base.writer.UNFLUSHED", 3)
     come = [Quad(A, P, Literal(str(number))) for number in range(10)]
     plain, calls = OxigraphStore.change, list[int]()

@@ -51,7 +51,7 @@ def test_a_planted_fault_is_found_by_its_query(name: str) -> None:
     assert name in found
 
 
-def test_degree_of_nature_no_conflict_and_recorded_one_in_order() -> None:
+def test_degree_of_nature_is_no_conflict() -> None:
     degree = PLANTED["nature-conflict"] + " :hot skos:broader :cold ."
     recorded = (
         PLANTED["nature-conflict"] + " :one s:conflictsWith :two . :two s:conflictsWith :one ."
@@ -123,7 +123,7 @@ def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
         assert made.rows > 0
 
 
-def test_every_fact_of_example_as_sure_as_it_asks_for(pool: QueryPool) -> None:
+def test_example_returns_facts_above_its_confidence(pool: QueryPool) -> None:
     result = pool.query(FreeQuery(Query.named("facts-of-goji").text)).body
     rows = json.loads(result)["results"]["bindings"]
     assert len(rows) > 10
@@ -185,13 +185,13 @@ def test_functions_give_what_syntax_of_rdf_12_gives(pool: QueryPool) -> None:
     )
 
 
-def test_functions_of_what_is_no_statement_leave_variable_unbound(pool: QueryPool) -> None:
+def test_statement_functions_are_unbound_for_others(pool: QueryPool) -> None:
     for wrong in ("shiyi:subject(1)", 'shiyi:triple("x", <a:b>, 1)', "shiyi:object()"):
         rows = json.loads(pool.query(FreeQuery(f"{VOCAB}SELECT ?x {{ BIND({wrong} AS ?x) }}")).body)
         assert rows["results"]["bindings"] == [{}]
 
 
-def test_parser_of_sparql_11_reads_what_is_meant_for_clients() -> None:
+def test_client_queries_parse_as_sparql_11() -> None:
     prepareQuery(Query.named("statements-for-rdf11-clients").text)
     with pytest.raises(Exception, match="Expected"):
         prepareQuery(Query.named("facts-of-goji").text)

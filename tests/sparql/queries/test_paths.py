@@ -75,7 +75,7 @@ def test_a_reached_limit_is_reported() -> None:
     assert len(found[1].paths) == 4
 
 
-def test_claim_that_is_not_accepted_or_negative_no_hop() -> None:
+def test_unaccepted_or_negative_claim_is_no_hop() -> None:
     extra = [
         bases.kitchen_claim(
             "constitution-qi-deficiency",

@@ -42,13 +42,13 @@ def test_service_is_refused_in_every_disguise(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SERVICE[:-1])
-def test_service_refused_by_word_where_sockets_cannot_be_taken_away(text: str) -> None:
+def test_service_keyword_is_refused_without_isolation(text: str) -> None:
     with pytest.raises(QueryError, match="SERVICE is not offered"):
         check_query(text, 10_000, network_blocked=False)
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_words_in_texts_iris_names_and_comments_no_offence(text: str) -> None:
+def test_keywords_inside_literals_and_comments_are_allowed(text: str) -> None:
     check_query(text, 10_000)
 
 

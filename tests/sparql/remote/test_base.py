@@ -15,7 +15,7 @@ from shiyi.answering.runtime import write_indexes
 from shiyi.build import check_remote_changes, load_remote
 from shiyi.cli import main
 from shiyi.curation.changes import Changes
-from shiyi.curation.reviews import Decisions
+from shiyi.curation.reviews import Decisions, ReviewDecision
 from shiyi.errors import (
     IndexMismatchError,
     KnowledgeBaseError,
@@ -231,7 +231,7 @@ def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
             assert pool.query(FreeQuery("SELECT * { ?s ?p ?o } LIMIT 2")).rows == 2
 
 
-def test_reasoning_and_writing_go_to_store_and_to_journal(settings: Settings) -> None:
+def test_remote_writes_go_to_store_and_journal(settings: Settings) -> None:
     claim = NamedNode("https://w3id.org/shiyi/id/claim/of-this-test")
     added = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
     mine = settings.store  # both servers share the folder, hence the journal
@@ -300,7 +300,9 @@ def test_curator_accepts_and_takes_back_over_store(server: Server, tmp_path: Pat
     with KnowledgeBase.of(chosen, write=True) as base:
         before = {quad for quad in base.store.match() if quad.graph_name not in values}
         desk = Decisions(Changes(base.writer))
-        made = desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
+        made = desk.review(
+            RELIEF.iri.value, ReviewDecision("accept", "li", "seen in practice", agreement=0.5)
+        )
         fact = (RELIEF.subject, RELIEF.predicate, RELIEF.object)
         assert list(base.store.match(*fact, DefaultGraph()))
         desk.undo(made.iri, "li", "")
@@ -314,7 +316,7 @@ def test_backup_holds_what_was_written_over_store(tmp_path: Path) -> None:
         load_remote(chosen)
         with KnowledgeBase.of(chosen, write=True) as base:
             desk = Decisions(Changes(base.writer))
-            desk.review(RELIEF.iri.value, "accept", "li", "seen in practice")
+            desk.review(RELIEF.iri.value, ReviewDecision("accept", "li", "seen in practice"))
             written = exported(base)
             back_up(kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "restored")
@@ -336,7 +338,7 @@ def test_build_never_drops_changes_of_remote_store_unasked(tmp_path: Path) -> No
             check_remote_changes(chosen)
 
 
-def test_write_that_store_missed_done_when_it_is_back(folder: Path, tmp_path: Path) -> None:
+def test_missed_write_is_repeated_when_store_returns(folder: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):

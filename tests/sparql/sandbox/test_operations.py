@@ -130,7 +130,7 @@ def test_a_prologue_may_stand_alone(text: str) -> None:
     assert apply_request(Store(), request, b"", 1000)[0]["removed"] == 0
 
 
-def test_many_quads_go_with_blank_nodes_in_triple_terms() -> None:
+def test_many_quads_with_blank_triple_terms_are_deleted() -> None:
     own, text = Store(), "DELETE WHERE { ?s ?p ?o }"
     rows = " ".join(f"<urn:s> <urn:q> {number} ." for number in range(120))
     terms = "<<( _:b <urn:q> 1 )>> , <<( <urn:s> <urn:q> _:b )>>"
@@ -141,7 +141,7 @@ def test_many_quads_go_with_blank_nodes_in_triple_terms() -> None:
 
 
 @from_table
-def test_what_writer_may_not_change_refused_before_it_is_computed(text: str) -> None:
+def test_forbidden_graph_is_refused_before_computation(text: str) -> None:
     own = Store()
     own.update(f"INSERT DATA {{ {DATA} }}")
     before = lines(own)

@@ -114,7 +114,7 @@ def test_result_past_limit_is_error_and_never_cut(shared_kb: Path, limit: str, f
         assert pool.query(FreeQuery(text + " LIMIT 5", accept=ResultFormat.of(form))).rows == 5
 
 
-def test_worker_replaced_where_machine_has_no_thread_for_it(
+def test_worker_is_replaced_without_free_threads(
     shared_kb: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: threading.Thread) -> None:
@@ -232,7 +232,7 @@ def test_rows_are_counted_in_what_was_written(form: str, body: bytes, rows: int)
     assert max(0, counter.rows) == rows
 
 
-def test_copy_in_rdf_11_made_within_deadline_or_for_later(
+def test_rdf_11_copy_is_made_by_deadline(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go, lower = threading.Event(), views.lower_snapshot
@@ -260,7 +260,7 @@ def test_copy_in_rdf_11_made_within_deadline_or_for_later(
     assert list((writable_kb.path / "snapshots").iterdir()) == []
 
 
-def test_who_asks_for_rdf_11_waits_for_no_idle_process(
+def test_rdf_11_query_does_not_wait_for_idle(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, asked = threading.Event(), list[int]()

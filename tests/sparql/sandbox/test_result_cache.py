@@ -56,10 +56,10 @@ def test_what_may_differ_each_time_asked_each_time(writable_kb: KnowledgeBase) -
 def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, replace(SETTINGS, cache_bytes=0)) as pool:
         assert pool.query(FreeQuery(ASKED)) == pool.query(FreeQuery(ASKED))
-        assert pool._kept is None
+        assert pool._results is None
 
 
-def test_all_that_is_sent_with_query_counts_to_what_is_kept() -> None:
+def test_result_cache_key_covers_whole_request() -> None:
     retained, graph = ResultCache(5000), f"urn:{'x' * 3000}"
     for query in (
         FreeQuery("ASK {}", default_graphs=(graph,)),

@@ -12,7 +12,7 @@ import pytest
 
 from shiyi.errors import QueryLimitError
 from shiyi.server.app import create_app
-from shiyi.server.http.access import client_network
+from shiyi.server.http.rate_limit import client_network
 from shiyi.server.site.site import PooledQueries
 from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -46,92 +46,92 @@ def clock() -> Clock:
 def turns(count: int, clock: Clock) -> WorkerScheduler[str]:
     made = WorkerScheduler[str](count, clock)
     for number in range(count):
-        made.put(f"worker {number}")
+        made.release(f"worker {number}")
     return made
 
 
 def indebted(made: WorkerScheduler[str], asker: str, seconds: float = 20.0) -> None:
-    thing = made.take(asker, 0)
+    thing = made.acquire(asker, 0)
     made.charge(asker, seconds, True)
-    made.put(thing)
+    made.release(thing)
 
 
 def refused(made: WorkerScheduler[str], asker: str) -> str:
     with pytest.raises(QueryLimitError) as caught:
-        made.take(asker, 0)
+        made.acquire(asker, 0)
     return caught.value.limit
 
 
 def test_a_modest_asker_may_have_every_worker(clock: Clock) -> None:
     made = turns(3, clock)
-    assert len({made.take("a", 0) for _ in range(3)}) == 3
+    assert len({made.acquire("a", 0) for _ in range(3)}) == 3
     assert refused(made, "b") == "busy"
 
 
-def test_who_owes_much_runs_one_query_and_never_takes_last_worker(clock: Clock) -> None:
+def test_client_over_quota_never_takes_last_worker(clock: Clock) -> None:
     made = turns(3, clock)
     for asker in "abc":
         indebted(made, asker)
-    assert made.take("a", 0)
+    assert made.acquire("a", 0)
     assert refused(made, "a") == "busy"
-    assert made.take("b", 0)
+    assert made.acquire("b", 0)
     assert refused(made, "c") == "busy"
-    assert made.take("modest", 0)
+    assert made.acquire("modest", 0)
 
 
 def test_debt_is_forgiven_with_time(clock: Clock) -> None:
     made = turns(2, clock)
     indebted(made, "a")
-    made.take("other", 0)
+    made.acquire("other", 0)
     assert refused(made, "a") == "busy"
     clock.now += 300
-    assert made.take("a", 0)
+    assert made.acquire("a", 0)
 
 
 def test_short_queries_are_not_held_against_anybody(clock: Clock) -> None:
     made = turns(2, clock)
     for _ in range(1000):
-        thing = made.take("a", 0)
+        thing = made.acquire("a", 0)
         made.charge("a", MOMENT / 2, False)
-        made.put(thing)
-    assert len({made.take("a", 0) for _ in range(2)}) == 2
+        made.release(thing)
+    assert len({made.acquire("a", 0) for _ in range(2)}) == 2
 
 
-def test_one_of_who_owes_much_may_wait_and_next_told_so(clock: Clock) -> None:
+def test_one_request_over_quota_may_wait(clock: Clock) -> None:
     made = turns(2, clock)
     indebted(made, "a")
-    things = [made.take("b", 0) for _ in range(2)]
+    things = [made.acquire("b", 0) for _ in range(2)]
     got: list[str] = []
-    waiting = threading.Thread(target=lambda: got.append(made.take("a", 20)))
+    waiting = threading.Thread(target=lambda: got.append(made.acquire("a", 20)))
     waiting.start()
     while not made._line:
         time.sleep(0.001)
     assert refused(made, "a") == "share"
     for thing in things:
         made.charge("b", 0, False)
-        made.put(thing)
+        made.release(thing)
     waiting.join()
     assert got
 
 
-def test_nobody_in_particular_owes_nothing_and_gets_last_worker(clock: Clock) -> None:
+def test_anonymous_client_gets_last_worker(clock: Clock) -> None:
     made = turns(2, clock)
     for _ in range(9):
         indebted(made, "")
-    assert len({made.take("", 0) for _ in range(2)}) == 2
+    assert len({made.acquire("", 0) for _ in range(2)}) == 2
 
 
-def test_next_worker_goes_to_who_runs_least_and_owes_least(clock: Clock) -> None:
+def test_next_worker_goes_to_least_debt(clock: Clock) -> None:
     made, came = turns(1, clock), list[str]()
-    thing = made.take("a", 0)
-    indebted_first = [made._known(name) for name in ("owing", "free")]
+    thing = made.acquire("a", 0)
+    indebted_first = [made._asker_of(name) for name in ("owing", "free")]
     indebted_first[0].owed, indebted_first[0].at = 2.0, clock.now
 
     def wait(asker: str) -> None:
-        mine = made.take(asker, 20)
+        mine = made.acquire(asker, 20)
         came.append(asker)
         made.charge(asker, 0, False)
-        made.put(mine)
+        made.release(mine)
 
     threads = []
     for place, asker in enumerate(("a", "owing", "free"), 1):
@@ -139,13 +139,13 @@ def test_next_worker_goes_to_who_runs_least_and_owes_least(clock: Clock) -> None
         threads[-1].start()
         while len(made._line) < place:
             time.sleep(0.001)
-    made.put(thing)  # while the first of "a" still counts as running
+    made.release(thing)  # while the first of "a" still counts as running
     for thread in threads:
         thread.join()
     assert came == ["free", "owing", "a"]
 
 
-def test_long_queries_have_one_seat_less_than_there_are_workers(clock: Clock) -> None:
+def test_long_queries_leave_one_worker_free(clock: Clock) -> None:
     made = turns(3, clock)
     made.acquire_long_slot("a")
     with pytest.raises(QueryLimitError) as caught:
@@ -204,7 +204,7 @@ def niceness(pool: QueryPool) -> list[int]:
     ]
 
 
-def test_query_that_runs_on_gives_way_to_others_and_worker_comes_back(shared_kb: Path) -> None:
+def test_long_query_yields_and_worker_returns(shared_kb: Path) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert niceness(pool) == [own] * 3
@@ -247,9 +247,7 @@ def test_a_network_of_ipv6_is_one_client() -> None:
     assert client_network("unix:") == "unix:"
 
 
-def test_over_http_share_that_is_used_up_429_with_time_to_wait(
-    shared_kb: Path, tmp_path: Path
-) -> None:
+def test_used_quota_is_429_with_retry_after(shared_kb: Path, tmp_path: Path) -> None:
     statuses: list[tuple[int, str | None]] = []
 
     def attack(host: str) -> None:

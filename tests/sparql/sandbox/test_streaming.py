@@ -69,7 +69,7 @@ def test_a_longer_result_needs_no_more_memory(pool: QueryPool) -> None:
 
 
 @pytest.mark.parametrize("limit", ["rows", "bytes"])
-def test_long_result_past_limit_error_though_parts_passed_on(shared_kb: Path, limit: str) -> None:
+def test_streamed_result_past_limit_ends_in_error(shared_kb: Path, limit: str) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, CUT[limit]) as pool:
         with pytest.raises(QueryLimitError) as caught:
             pool.stream(FreeQuery(LONG))
@@ -104,7 +104,7 @@ def test_rows_of_json_are_counted_whatever_texts_hold(texts: list[str], step: in
     assert counter.rows == len(rows)
 
 
-def test_spool_gives_back_what_it_took_in_memory_and_on_disk() -> None:
+def test_spool_returns_content_from_memory_and_disk() -> None:
     for retained in (100, 3):
         with Spool(retained) as spool:
             spool.add(b"one")
@@ -167,7 +167,7 @@ def test_head_says_what_get_would_and_sends_nothing(address: tuple[str, int]) ->
             assert head[1][name] == got[1][name]
 
 
-def test_long_result_begins_before_it_is_whole_and_same(pool: QueryPool) -> None:
+def test_long_result_streams_before_it_is_complete(pool: QueryPool) -> None:
     whole = pool.query(FreeQuery(LONG, accept=ResultFormat.of("csv"))).body
     query = FreeQuery(LONG, accept=ResultFormat.of("csv"), live=True)
     with pool.stream(query).body as body:

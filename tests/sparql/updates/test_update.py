@@ -65,7 +65,7 @@ def test_worker_serves_until_copy_has_taken_in_much(
     assert used[2] is used[3]
 
 
-def test_slow_update_keeps_no_reader_and_few_writers_waiting(
+def test_slow_update_blocks_no_reader(
     kb: KnowledgeBase, pool: QueryPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages, queries and /healthz read the number of the last change and take copies."""
@@ -208,7 +208,7 @@ def test_a_bad_upload_is_refused_whole(updater: Updater, kb: KnowledgeBase, part
     assert kb.sequence == 0
 
 
-def test_data_set_of_request_stands_in_every_where_clause() -> None:
+def test_data_set_of_request_applies_to_operations() -> None:
     update = "DELETE { ?where ?p 1 } # WHERE\nWHERE { ?where ?p 'WHERE' }"
     bare = update.replace("# WHERE", "       ").replace("'WHERE'", "'     '")
     written = set_dataset(update, bare, ["urn:a"], ["urn:b"])
@@ -223,7 +223,7 @@ def test_data_set_of_request_stands_in_every_where_clause() -> None:
         set_dataset("DELETE WHERE {}", "DELETE WHERE {}", ["urn:a"], [])
 
 
-def test_much_that_comes_in_small_changes_goes_to_disk_and_not_on_in_memory(
+def test_many_small_changes_are_flushed_to_disk(
     updater: Updater, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (updates, writer):

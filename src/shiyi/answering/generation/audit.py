@@ -90,7 +90,7 @@ class Auditor:
             topic = audited.topic or topic
             yield audited
 
-    def linked(self, code: str, language: str) -> tuple[AuditedSentence, ...]:
+    def audit_link(self, code: str, language: str) -> tuple[AuditedSentence, ...]:
         """Return what a link says of a text (:func:`link_code`): verdicts and claims, no words.
 
         Claims that are accepted no longer are left out. Raise :class:`UsageError` for what is no
@@ -123,26 +123,28 @@ class Auditor:
         about = next((tuple(group) for group in groups if self._is_material(*group)), topic)
         things = tuple(dict.fromkeys(iri for group in (about, *groups) for iri in group))
 
-        def made(verdict: str, claims: Iterable[Citation], *reasons: str) -> AuditedSentence:
+        def judge(verdict: str, claims: Iterable[Citation], *reasons: str) -> AuditedSentence:
             return AuditedSentence(text, verdict, tuple(claims)[:_SHOWN], reasons, about)
 
         if danger := self._dangers(sentence, things):
-            return made(DANGEROUS, cited, *danger)
+            return judge(DANGEROUS, cited, *danger)
         if support := find_support(sentence, premises, topics):
-            return made(SUPPORTED, (cited[n] for n in support))
+            return judge(SUPPORTED, (cited[n] for n in support))
         against = [n for n, p in enumerate(premises) if is_contradicted(sentence, p, topics)]
         if sentence.permits() and any(_is_grave(premises[n]) for n in against):
-            return made(DANGEROUS, (cited[n] for n in against), "allows what a claim forbids")
+            return judge(DANGEROUS, (cited[n] for n in against), "allows what a claim forbids")
         if against:
-            return made(CONTRADICTED, (cited[n] for n in against), "states the opposite of a claim")
+            return judge(
+                CONTRADICTED, (cited[n] for n in against), "states the opposite of a claim"
+            )
         if others := self._cite(self._other_natures(things), language):
-            return made(CONTRADICTED, others, "states another nature than is recorded")
+            return judge(CONTRADICTED, others, "states another nature than is recorded")
         if not mentions:
-            return made(NOT_ON_RECORD, (), "names nothing that the base knows")
+            return judge(NOT_ON_RECORD, (), "names nothing that the base knows")
         if not premises:
-            return made(NOT_ON_RECORD, (), "no claim joins the things it names")
+            return judge(NOT_ON_RECORD, (), "no claim joins the things it names")
         faults = dict.fromkeys(fault_of(sentence, [each], topics) for each in premises[:3])
-        return made(NOT_ON_RECORD, cited, *faults)
+        return judge(NOT_ON_RECORD, cited, *faults)
 
     def _is_material(self, *things: str) -> bool:
         return any(self.runtime.facts.is_a(iri, *MATERIAL, *_MEDICINES) for iri in things)

@@ -255,7 +255,7 @@ class _ClaimReading:
             or any(p.is_cue and p.entry and p.entry.key in _DENYING for p in pieces)
         )
         if not is_denied:
-            denies = premise.required() & _DENYING or (is_forbidding and sentence.guards())
+            denies = premise.required_keys() & _DENYING or (is_forbidding and sentence.guards())
             if any(p.guarded for p in pieces) and not denies:
                 return "leaves out what its note forbids"
             is_verdict = premise.grade == PURPORTED and sentence.mentions("verdict", start, stop)

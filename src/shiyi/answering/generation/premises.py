@@ -56,7 +56,7 @@ class Premise:
             return "opposed:harm"
         return "opposed:doubt" if self.is_doubtful else "opposed:benefit"
 
-    def required(self) -> frozenset[str]:
+    def required_keys(self) -> frozenset[str]:
         """Return the keys of which one has to be stated by a cue."""
         if self.opposed:
             return frozenset({self.contrary()})

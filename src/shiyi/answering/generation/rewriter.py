@@ -45,7 +45,7 @@ class Listener(Protocol):
     def receive_draft(self, answer: Answer) -> None:
         """Receive the composed answer before a model is asked; its paths and warnings stand."""
 
-    def written(self, sentence: Sentence) -> None:
+    def receive(self, sentence: Sentence) -> None:
         """Receive a sentence that has passed the check, in the order of writing."""
 
 
@@ -98,7 +98,7 @@ def write_with_model(
     first = tuple(s for s in answer.sentences if s.text == answer.verdict.text)[:1]
     relay = _SentenceRelay(writing, listener, first) if listener else None
     try:
-        completion = model.complete(writing.filled(prompt), WrittenAnswer, relay)
+        completion = model.complete(writing.fill_prompt(prompt), WrittenAnswer, relay)
         written = parse_form(completion.text, WrittenAnswer).sentences[:_MAX_SENTENCES]
     except OutsideError as fault:
         return replace(_keep(answer, prompt, f"model: {fault}"), model_fault=str(fault))
@@ -198,17 +198,17 @@ class _Task:
         check = SentenceCheck(answer.language, runtime.names)
         return cls(answer, composed, cited, frozenset(each.number for each in like), check)
 
-    def judge(self, written: WrittenSentence) -> tuple[str, Sentence | None]:
+    def judge(self, sentence: WrittenSentence) -> tuple[str, Sentence | None]:
         """Return why a sentence is dropped, or the sentence."""
-        text = written.text.strip()
-        known = [self.cited[n] for n in written.claims if n in self.cited]
-        if not known or len(known) < len(written.claims):
+        text = sentence.text.strip()
+        known = [self.cited[n] for n in sentence.claims if n in self.cited]
+        if not known or len(known) < len(sentence.claims):
             return "cites no claim of this answer", None
         if reason := self.check.fault(text, known):
             return reason, None
         return "", Sentence(text, tuple(each.claim for each in known))
 
-    def filled(self, prompt: Prompt) -> str:
+    def fill_prompt(self, prompt: Prompt) -> str:
         """Return the prompt with its four parts."""
         answer, asked = self.answer, self.answer.trace.asked
         profile = {key: value for key, value in asked.get("profile", {}).items() if value}
@@ -275,7 +275,7 @@ class _SentenceRelay:
                 return
             if sentence is not None:
                 for one in (*self._first, sentence):
-                    self._listener.written(one)
+                    self._listener.receive(one)
                 self._first = ()
 
 

@@ -182,7 +182,7 @@ def wording_of(premise: Premise, vocabulary: Vocabulary) -> Wording:
     is_prohibited = (
         interacts and not premise.opposed and any(note.mentions("prohibition") for note in readings)
     )
-    keys, required = _keys(premise, readings), premise.required()
+    keys, required = _keys(premise, readings), premise.required_keys()
     if premise.relation in required:
         required |= keys & {"avoided", "avoid"}
     if not premise.opposed and any((*notes.values(), *noted.values())):

@@ -18,9 +18,9 @@ _DEFAULT = DefaultGraph()
 _Place = NamedNode | DefaultGraph
 # claims of which the evidence is cached (Shiyi's): as an answer cites it, and all of its quads
 # for a moment, since an answer reads most claims in two languages
-_CITED_KEPT: Final = 4096
-_READ_KEPT: Final = 256
-_RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
+_CITED_CACHE: Final = 4096
+_READ_CACHE: Final = 256
+_RATED_CACHE: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
 _SUREST: Final = (
     EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
     EvidenceKind.PREDICTED,
@@ -46,21 +46,21 @@ class Evidences:
         self._read_from: tuple[_Place, ...] = (_DEFAULT, *places)
         # a cache must not refer to its owner: each change makes another, and this one is freed
         cited, nodes, me = Evidences._cite_all, Evidences._nodes, proxy(self)
-        self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
-        self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
-        self._rating = lru_cache(_RATED_KEPT)(partial(Evidences._find_rating, me))
-        self._guide = lru_cache(_RATED_KEPT)(partial(Evidences._find_guide, me))
-        self._note = lru_cache(_RATED_KEPT)(partial(Evidences._find_note, me))
+        self._cited = lru_cache(_CITED_CACHE)(partial(cited, me))
+        self._known = lru_cache(_READ_CACHE)(partial(nodes, me))
+        self._rating = lru_cache(_RATED_CACHE)(partial(Evidences._find_rating, me))
+        self._guide = lru_cache(_RATED_CACHE)(partial(Evidences._find_guide, me))
+        self._note = lru_cache(_RATED_CACHE)(partial(Evidences._find_note, me))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
-        return self._said(claim, language)
+        return self._cited(claim, language)
 
     def _cite_all(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         sources = self.facts.premises.get(claim, (claim,))
         return tuple(self._cite(node, language) for each in sources for node in self._known(each))
 
-    def stands(self, claim: str) -> bool:
+    def is_current(self, claim: str) -> bool:
         """Return whether the store still holds a claim as what it was read as, or it is assumed."""
         if claim in self.assumed:
             return True
@@ -83,10 +83,10 @@ class Evidences:
         kinds = {each.kind for each in self.of(claim, "en")}
         return next((each for each in _SUREST if each in kinds), EvidenceKind.PREDICTED)
 
-    def opened(self, claim: str) -> bool:
+    def is_opened(self, claim: str) -> bool:
         """Return whether a claim rests on what was opened; a derived one, on nothing else."""
         premises = self.facts.premises.get(claim, (claim,))
-        return all(any(e.opened for e in self._direct(each)) for each in premises)
+        return all(any(e.is_opened for e in self._direct(each)) for each in premises)
 
     def _direct(self, claim: str) -> tuple[CitedEvidence, ...]:
         return tuple(self._cite(node, "en") for node in self._known(claim))
@@ -133,9 +133,9 @@ class Evidences:
         return Citation(
             number,
             fact.claim,
-            facts.named(fact.subject, language),
+            facts.concept(fact.subject, language),
             predicate,
-            shown or facts.named(fact.object, language),
+            shown or facts.concept(fact.object, language),
             "positive" if fact.positive else "negative",
             fact.confidence,
             "candidate" if fact.origin else "accepted",

@@ -20,7 +20,7 @@ from shiyi.ontology.schema import Schema
 FILE: Final = "facts.safetensors"
 _FORMAT: Final = "4"
 _POSITIVE, _DERIVED, _LANGUAGE = 1, 2, 4  # bits of a flag, above which the language is counted
-_KEPT: Final = 4096  # concepts and claims whose facts stay as they were read last (Shiyi's)
+_CACHED: Final = 4096  # concepts and claims whose facts stay as they were read last (Shiyi's)
 Ints = NDArray[np.int32]
 
 
@@ -91,9 +91,9 @@ def save_facts(
 class _NameEncoder:
     """Turns names into their places."""
 
-    def __init__(self, named: list[str], claimed: list[str]) -> None:
-        self.named, self.claimed = named, claimed
-        self._name = {each: i for i, each in enumerate(named)}
+    def __init__(self, names: list[str], claimed: list[str]) -> None:
+        self.named, self.claimed = names, claimed
+        self._name = {each: i for i, each in enumerate(names)}
         self._claim = {each: i for i, each in enumerate(claimed)}
 
     def terms(self, names: Iterable[str]) -> Ints:
@@ -200,7 +200,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
     mapped = Memmap.open(folder / FILE, format=_FORMAT, release=release)
     names, claims = mapped.strings("names"), mapped.strings("claims")
     fact = _reader(mapped, names, claims)
-    kinds, held_kind = mapped.words("classes"), mapped["class"].data
+    kinds, kind_numbers = mapped.words("classes"), mapped["class"].data
     cuis = Selection(mapped.strings("cui"), mapped["cui"])
     order = np.argsort(mapped["fact.claim"], kind="stable").astype(np.int32)
     unique, starts = np.unique(mapped["fact.claim"][order], return_index=True)
@@ -208,11 +208,11 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
         _sides(mapped, "subject", names, fact),
         _sides(mapped, "object", names, fact),
         LazyMap(names, mapped["label.key"], _labels(mapped)),
-        LazyMap(names, mapped["class.key"], lambda at: kinds[held_kind[at]]),
+        LazyMap(names, mapped["class.key"], lambda at: kinds[kind_numbers[at]]),
         _links(mapped, "broader", names),
         LazyMap(names, mapped["cui.key"], cuis.__getitem__),
         _links(mapped, "premise", claims),
-        LazyMap(claims, unique, _groups(np.r_[starts, len(order)], order, fact), _KEPT),
+        LazyMap(claims, unique, _groups(np.r_[starts, len(order)], order, fact), _CACHED),
         schema,
     )
     facts.__dict__["narrower"] = _links(mapped, "narrower", names)
@@ -271,7 +271,7 @@ def _sides(
     bounds = mapped[f"{name}.bounds"]
     rows = mapped.arrays.get(f"{name}.rows", np.arange(bounds[-1], dtype=np.int32))
     read = _groups(bounds, rows, fact)
-    return LazyMap(names, mapped[f"{name}.key"], read, _KEPT)
+    return LazyMap(names, mapped[f"{name}.key"], read, _CACHED)
 
 
 def _labels(mapped: Memmap) -> Callable[[int], Mapping[str, str]]:

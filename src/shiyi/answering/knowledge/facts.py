@@ -30,7 +30,7 @@ COUNTLESS: Final = frozenset({"Claim", "Evidence", "Text"})  # classes of very m
 _DEFAULT, _DERIVED = DefaultGraph(), graph("derived")
 _Graph = NamedNode | DefaultGraph
 BILINGUAL: Final = "mul"  # as BCP 47 marks what is in several languages
-_KEPT: Final = 4096  # concepts whose facts stay grouped
+_CACHED: Final = 4096  # concepts whose facts stay grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Facts:
             return local_name(predicate.value)
         return known.label_zh if language == "zh" else known.label_en
 
-    def named(self, iri: str, language: str) -> Labelled:
+    def concept(self, iri: str, language: str) -> Labelled:
         """Return a concept as an answer shows it."""
         return Labelled(iri, self.label(iri, language), self.cuis.get(iri, ""))
 
@@ -137,19 +137,19 @@ class Facts:
         about = self._facts_by_class(subject)
         return _merge_sorted([about.get(each, ()) for each in predicates])
 
-    def into(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
+    def inverse(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts whose object is ``object_``, surest first."""
         toward = self._toward(object_)
         return _merge_sorted([toward.get(each, ()) for each in predicates])
 
-    def kin(self, iri: str) -> tuple[str, ...]:
+    def siblings(self, iri: str) -> tuple[str, ...]:
         """List the supplements made of the organism of a material, or the materials of its."""
         extract = self.is_a(iri, SHIYI.DSIngredient)
         wanted = SHIYI.DietaryMaterial if extract else SHIYI.DSIngredient
         found = (
             f.subject
             for origin in self.of(iri, SHIYI.derivedFromOrganism)
-            for f in self.into(origin.object, SHIYI.derivedFromOrganism)
+            for f in self.inverse(origin.object, SHIYI.derivedFromOrganism)
         )
         return tuple(
             each
@@ -193,33 +193,33 @@ class Facts:
 
     @cached_property
     def _above(self) -> Callable[[str], tuple[str, ...]]:
-        return lru_cache(_KEPT)(partial(_reach, self.broader))
+        return lru_cache(_CACHED)(partial(_reach, self.broader))
 
     @cached_property
     def _below(self) -> Callable[[str], tuple[str, ...]]:
-        return lru_cache(_KEPT)(partial(_reach, self.narrower))
+        return lru_cache(_CACHED)(partial(_reach, self.narrower))
 
     @cached_property
     def _facts_by_class(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
-        return lru_cache(_KEPT)(partial(_by_predicate, self.by_subject))
+        return lru_cache(_CACHED)(partial(_by_predicate, self.by_subject))
 
     @cached_property
     def _toward(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
-        return lru_cache(_KEPT)(partial(_by_predicate, self.by_object))
+        return lru_cache(_CACHED)(partial(_by_predicate, self.by_object))
 
     @cached_property
     def _facts_by_pair(self) -> Callable[[str], Mapping[str, tuple[Fact, ...]]]:
-        return lru_cache(_KEPT)(partial(_by_other, self.by_subject, self.by_object))
+        return lru_cache(_CACHED)(partial(_by_other, self.by_subject, self.by_object))
 
     @cached_property
     def joins(self) -> Mapping[tuple[str, str, str], int]:
         """Count the accepted claims by class of the subject, property and class of the object."""
         counted: Counter[tuple[str, str, str]] = Counter()
         for found in self.by_subject.values():
-            counted.update(filter(None, map(self.joined, found)))
+            counted.update(filter(None, map(self.join_key, found)))
         return counted
 
-    def joined(self, fact: Fact) -> tuple[str, str, str] | None:
+    def join_key(self, fact: Fact) -> tuple[str, str, str] | None:
         """Return which classes a fact joins by which property; None where it joins none."""
         one, other = self.classes.get(fact.subject), self.classes.get(fact.object)
         if not (one and other and fact.positive and not fact.derived):
@@ -490,5 +490,5 @@ class AssertedClaims(Mapping[str, Fact]):
         return sum(1 for _ in self)
 
 
-def _asserted_fact(found: Iterable[Fact]) -> Fact | None:
-    return next((fact for fact in found if not fact.derived), None)
+def _asserted_fact(facts: Iterable[Fact]) -> Fact | None:
+    return next((fact for fact in facts if not fact.derived), None)

@@ -82,17 +82,17 @@ def _side(
     )
 
 
-def _copy_cached(made: Facts, before: Facts, *names: str) -> None:
+def _copy_cached(facts: Facts, before: Facts, *names: str) -> None:
     """Copy cached properties to the new facts: the class hierarchy, and those in ``names``."""
-    made.__dict__.update(
+    facts.__dict__.update(
         {name: before.__dict__[name] for name in ("_belongs", *names) if name in before.__dict__}
     )
 
 
-def _joins(before: Facts, old: Iterable[Fact], made: Facts, new: Iterable[Fact]) -> Counter[Joined]:
+def _joins(before: Facts, old: Iterable[Fact], now: Facts, new: Iterable[Fact]) -> Counter[Joined]:
     joins = Counter(before.joins)
-    joins.subtract(filter(None, map(before.joined, old)))
-    joins.update(filter(None, map(made.joined, new)))
+    joins.subtract(filter(None, map(before.join_key, old)))
+    joins.update(filter(None, map(now.join_key, new)))
     return +joins
 
 
@@ -207,7 +207,10 @@ def reread_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -
         } or None
         kinds = {local_name(text(q.object)) for q in quads if q.predicate == RDF.type}
         known = [k for k in kinds if k in facts.schema.parents and k not in COUNTLESS]
-        classes[iri] = _narrowest(known, facts) or None
+        classes[iri] = (
+            max(known, key=lambda name: (len(facts.schema.superclasses(name)), name), default="")
+            or None
+        )
         broader[iri] = (
             tuple(sorted(text(q.object) for q in quads if q.predicate == SKOS.broader)) or None
         )
@@ -227,27 +230,30 @@ def reread_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -
 
 
 def _follow_hierarchy(
-    made: Facts, before: Facts, broader: Mapping[str, tuple[str, ...] | None]
+    facts: Facts, before: Facts, broader: Mapping[str, tuple[str, ...] | None]
 ) -> None:
     if all(before.broader.get(iri) == above for iri, above in broader.items()):
-        _copy_cached(made, before, *_HIERARCHIES)
+        _copy_cached(facts, before, *_HIERARCHIES)
     elif "narrower" in before.__dict__:
-        made.__dict__["narrower"] = _invert_links(before.narrower, before.broader, broader)
+        facts.__dict__["narrower"] = _invert_links(before.narrower, before.broader, broader)
 
 
-def _follow_classes(made: Facts, before: Facts, classes: Mapping[str, str | None]) -> None:
-    _copy_cached(made, before, *_CLASSES)
+def _follow_classes(facts: Facts, before: Facts, classes: Mapping[str, str | None]) -> None:
+    _copy_cached(facts, before, *_CLASSES)
     moved = [iri for iri, name in classes.items() if name != before.classes.get(iri)]
     if not moved:
         return
     around = {
-        f for iri in moved for side in (made.by_subject, made.by_object) for f in side.get(iri, ())
+        f
+        for iri in moved
+        for side in (facts.by_subject, facts.by_object)
+        for f in side.get(iri, ())
     }
-    made.__dict__["joins"] = _joins(before, around, made, around)
+    facts.__dict__["joins"] = _joins(before, around, facts, around)
     if "_of_class" in before.__dict__:
         old = {iri: (name,) for iri in moved if (name := before.classes.get(iri))}
         new = {iri: (name,) if (name := classes[iri]) else None for iri in moved}
-        made.__dict__["_of_class"] = _invert_links(before._of_class, old, new)
+        facts.__dict__["_of_class"] = _invert_links(before._of_class, old, new)
 
 
 def _invert_links(
@@ -261,10 +267,6 @@ def _invert_links(
         for end in {*old.get(key, ())} ^ {*(ends or ())}:
             changes.setdefault(end, {*links.get(end, ())}).symmetric_difference_update((key,))
     return PatchedMap(links, {end: tuple(sorted(keys)) or None for end, keys in changes.items()})
-
-
-def _narrowest(kinds: list[str], facts: Facts) -> str:
-    return max(kinds, key=lambda name: (len(facts.schema.superclasses(name)), name), default="")
 
 
 def changes_in(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
@@ -302,23 +304,23 @@ class LiveState:
 
 
 def open_state(
-    base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str] = ()
+    base: KnowledgeBase, schema: Schema, store: QuadStore, hidden: Collection[str] = ()
 ) -> LiveState:
-    """Return both as ``shown`` has them, which lacks what is ``hidden`` of the base.
+    """Return both as ``store`` has them, which lacks what is ``hidden`` of the base.
 
     They are opened from the files of the build, and what changed since is read from the store;
     where there are none, or where much changed, all of it is read.
     """
     try:
-        return _open_state(base, schema, shown, hidden)
+        return _open_state(base, schema, store, hidden)
     except IndexMismatchError as reason:
         with log_rebuild("the index of claims", reason):
-            facts = Facts.read(shown, schema)
+            facts = Facts.read(store, schema)
             return LiveState(facts, Projection.from_edges(edges_of(facts), base.release))
 
 
 def _open_state(
-    base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str]
+    base: KnowledgeBase, schema: Schema, store: QuadStore, hidden: Collection[str]
 ) -> LiveState:
     file = open_facts(base.folder / "index", base.release, schema)
     projection = Projection.load(base.folder / "index", base.release, file.claims)
@@ -326,7 +328,7 @@ def _open_state(
     changed = claims if file.texts else None
     facts = file.facts
     if claims or concepts:
-        facts, projection = apply_changes(file.facts, projection, shown, claims, concepts)
+        facts, projection = apply_changes(file.facts, projection, store, claims, concepts)
     if base.is_remote:
         _check_own_writes(base.store, file, facts, {*claims}.difference(hidden))
     return LiveState(facts, projection, changed)

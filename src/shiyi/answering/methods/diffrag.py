@@ -11,8 +11,8 @@ from shiyi.answering.methods.judging import ScoredJudge
 from shiyi.answering.methods.method import (
     Query,
     assemble,
-    borne,
     claims_at,
+    claims_in,
     expand,
     fuse,
     neighbours,
@@ -211,7 +211,7 @@ def _pool(
     if anywhere:
         for library in _libraries(runtime):
             for hit in library.by_meaning(str(triple), k, (CLAIM,)):
-                for fact in borne(runtime, hit.unit):
+                for fact in claims_in(runtime, hit.unit):
                     if _is_taken(runtime, fact) and (
                         not front or {fact.subject, fact.object} & front
                     ):
@@ -286,7 +286,7 @@ def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[F
     found = [
         f
         for unit in texts
-        for f in borne(runtime, unit)
+        for f in claims_in(runtime, unit)
         if _is_taken(runtime, f) and (not asked or {f.subject, f.object} & asked)
     ]
     return texts, list({f.claim: f for f in found}.values())

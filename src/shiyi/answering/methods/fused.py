@@ -17,7 +17,7 @@ from shiyi.answering.runtime import Runtime
 from shiyi.model.rdf import local_name
 from shiyi.prompts.chat import ChatModel
 
-_KEPT: Final = 30  # claims; more only adds noise
+_CACHED: Final = 30  # claims; more only adds noise
 _BESIDE: Final = 2  # claims that hold words which were not linked
 _SHARED: Final = 0.6  # Shiyi's: share of these words that a text must hold
 _TEXTS: Final = 15  # texts recalled where the graph is thin (TOSRR's number)
@@ -35,7 +35,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     if not hub and (not query.advice or not found.paths):
         asked = replace(query, advice=False)
         of_named, step = retrieve_by_terms(asked, runtime, nearest=False)
-        routes["terms"] = [each.fact for each in of_named[:_KEPT]]
+        routes["terms"] = [each.fact for each in of_named[:_CACHED]]
         steps.append(step)
         if query.concepts and not query.predicates:  # a description: its words choose
             by_words = yaoshi_rag.retrieve_bm25(asked, runtime, None)
@@ -43,7 +43,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     if _thin(query, runtime, found):
         texts, routes["texts"], more = _from_texts(query, runtime)
         steps += more
-    claims = fuse(routes.values())[:_KEPT]
+    claims = fuse(routes.values())[:_CACHED]
     beside = () if query.advice else _claims_in_texts(query, runtime)
     if beside:
         claims_beside = [each.fact.claim for each in beside]
@@ -54,10 +54,10 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     )
 
 
-def _thin(query: Query, runtime: Runtime, found: Retrieval) -> bool:
+def _thin(query: Query, runtime: Runtime, retrieval: Retrieval) -> bool:
     """Return whether the graph says nothing of what is asked."""
     if query.advice:
-        return not found.paths
+        return not retrieval.paths
     facts, wanted = runtime.facts, query.predicates
     own = (
         f

@@ -65,7 +65,7 @@ def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Map
     seeds, matches = list[str](), list[Mapping[str, Any]]()
     denied = set(query.parsed.absent)
     for mention in query.parsed.mentions:
-        meant = _meant(query, runtime, mention)
+        meant = _choose_meaning(query, runtime, mention)
         accepted = (
             bool(meant)
             and mention.score >= runtime.settings.linking.min_cosine
@@ -81,7 +81,7 @@ def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Map
     return tuple(dict.fromkeys(seeds)), matches
 
 
-def _meant(query: Query, runtime: Runtime, mention: Mention) -> str:
+def _choose_meaning(query: Query, runtime: Runtime, mention: Mention) -> str:
     """Prefer the meaning of an asked type; take one of another type where there is none."""
     if not query.kinds:
         return mention.iri

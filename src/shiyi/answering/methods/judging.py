@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from shiyi.answering.knowledge.facts import BENEFIT, BRIDGES, CAUTION, INTERACTION, Fact
-from shiyi.answering.methods.method import Query, borne, both_labels, claims_at, join, neighbours
+from shiyi.answering.methods.method import (
+    Query,
+    both_labels,
+    claims_at,
+    claims_in,
+    join,
+    neighbours,
+)
 from shiyi.answering.methods.model_calls import ask_model, verdict
 from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import Unit
@@ -58,7 +65,7 @@ class ScoredJudge:
         """
         chosen_units = tuple(unit for unit in units if self._bears(unit))
         for unit in chosen_units:
-            for fact in borne(self.runtime, unit):
+            for fact in claims_in(self.runtime, unit):
                 self.frontier |= set(self._led_to(fact))
         return chosen_units, _step(
             "relevance",
@@ -69,7 +76,7 @@ class ScoredJudge:
         )
 
     def _bears(self, unit: Unit) -> bool:
-        facts = borne(self.runtime, unit)
+        facts = claims_in(self.runtime, unit)
         if not self.query.concepts:
             asked = set(words(self.query.text))
             return bool(asked) and len(asked & set(words(unit.text))) / len(asked) >= _COVERED
@@ -88,7 +95,7 @@ class ScoredJudge:
 
     def is_supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Return whether claims speak of at least half of the concepts asked about."""
-        facts = [f for unit in units for f in borne(self.runtime, unit)]
+        facts = [f for unit in units for f in claims_in(self.runtime, unit)]
         asked = self.query.concepts
         spoken = {iri for iri in asked if any(_speaks(self.runtime, f, iri) for f in facts)}
         share = len(spoken) / len(asked) if asked else float(bool(facts))
@@ -102,7 +109,7 @@ class ScoredJudge:
 
     def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Return whether claims reach what is wanted, join what was named, or fit the relation."""
-        facts = [f for unit in units for f in borne(self.runtime, unit)]
+        facts = [f for unit in units for f in claims_in(self.runtime, unit)]
         good, why = self._helps(facts)
         return good, _step("helpfulness", "claim coverage", verdict=good, reason=why)
 
@@ -163,7 +170,7 @@ class ScoredJudge:
         if round_ > 1:
             asked += [above for iri in asked for above in facts.above(iri)[1:2]]
         middles = [
-            end for unit in units for f in borne(self.runtime, unit) for end in self._led_to(f)
+            end for unit in units for f in claims_in(self.runtime, unit) for end in self._led_to(f)
         ]
         relations = self._find_helpful() if self.query.advice else self.query.predicates
         relation = " ".join(_relation(facts, name) for name in sorted(relations))
@@ -235,8 +242,8 @@ def _number_units(units: Iterable[Unit]) -> str:
     return "\n".join(f"[{n}] {unit.text[:_SHOWN]}" for n, unit in enumerate(units, 1)) or "(none)"
 
 
-def _add_reason(step: Step, why: str) -> Step:
-    return step if "fault" in step else {**step, "fault": why}
+def _add_reason(step: Step, reason: str) -> Step:
+    return step if "fault" in step else {**step, "fault": reason}
 
 
 def _step(name: str, by: str, **text: Any) -> Step:

@@ -98,7 +98,7 @@ def rank_all(scores: Mapping[str, float], facts: Mapping[str, Fact]) -> tuple[Ra
     return tuple([RankedFact(facts[claim], -score) for score, claim in ranked])
 
 
-def borne(runtime: Runtime, unit: Unit, most: int = 5) -> tuple[Fact, ...]:
+def claims_in(runtime: Runtime, unit: Unit, limit: int = 5) -> tuple[Fact, ...]:
     """Return the claims that a recalled text bears, or leads to; a definition leads to its concept.
 
     A claim that was withdrawn since the index was made is left out.
@@ -107,7 +107,7 @@ def borne(runtime: Runtime, unit: Unit, most: int = 5) -> tuple[Fact, ...]:
     if unit.claims or unit.kind == CLAIM:
         return tuple(known[each] for each in unit.claims if each in known)
     own = (f for f in runtime.facts.by_subject.get(unit.iri, ()) if not f.derived)
-    return tuple(sorted(own, key=lambda f: (-f.confidence, f.claim)))[:most]
+    return tuple(sorted(own, key=lambda f: (-f.confidence, f.claim)))[:limit]
 
 
 def assemble(
@@ -201,7 +201,7 @@ def expand(query: Query, facts: Facts) -> str:
 def neighbours(facts: Facts, concepts: Iterable[str]) -> frozenset[str]:
     """Return the concepts with those above them and, of things to eat, their kin."""
     found = {above for iri in concepts for above in facts.above(iri)}
-    return frozenset(found | {k for iri in concepts for k in facts.kin(iri)})
+    return frozenset(found | {k for iri in concepts for k in facts.siblings(iri)})
 
 
 def is_benefit(fact: Fact) -> bool:

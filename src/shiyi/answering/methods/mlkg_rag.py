@@ -195,34 +195,34 @@ def descend(
     return ClassDescent(tuple(frontier), tuple(steps))
 
 
-def _by_name(runtime: Runtime, named: Sequence[str], levels: int) -> ClassDescent:
+def _by_name(runtime: Runtime, names: Sequence[str], levels: int) -> ClassDescent:
     """Return the classes that the words of the question name, at the level asked for."""
     facts = runtime.facts
     if levels == 1:
-        named = tuple(dict.fromkeys(a for n in named for a in facts.broader.get(n, ())))
-    found = [[iri, facts.label(iri, "zh"), 0.0] for iri in named]
+        names = tuple(dict.fromkeys(a for n in names for a in facts.broader.get(n, ())))
+    found = [[iri, facts.label(iri, "zh"), 0.0] for iri in names]
     return ClassDescent(
-        tuple((iri, 0.0) for iri in named), ({"step": "descent", "by": "name", "kept": found},)
+        tuple((iri, 0.0) for iri in names), ({"step": "descent", "by": "name", "kept": found},)
     )
 
 
-def _sure(way: ClassDescent, entities: int, most: float) -> ClassDescent:
-    """Abstain where even the nearest class is farther than ``most``, on the mean of its steps."""
+def _sure(way: ClassDescent, entities: int, limit: float) -> ClassDescent:
+    """Abstain where even the nearest class is farther than ``limit``, on the mean of its steps."""
     distances = [total / (max(1, len(way.steps)) * entities) for _, total in way.leaves]
-    if not distances or distances[0] <= most:
+    if not distances or distances[0] <= limit:
         return way
-    step = {"step": "abstained", "distance": round(distances[0], 3), "most": most}
+    step = {"step": "abstained", "distance": round(distances[0], 3), "most": limit}
     return ClassDescent((), (*way.steps, step))
 
 
 def _fits(
-    runtime: Runtime, embedder: Embedder, asked: np.ndarray[Any, Any], classes: Sequence[str]
+    runtime: Runtime, embedder: Embedder, vectors: np.ndarray[Any, Any], classes: Sequence[str]
 ) -> list[float]:
     facts = runtime.facts
     names = {each: [facts.label(b, "zh") for b in facts.below(each)] for each in classes}
     every = list(dict.fromkeys(n for listed in names.values() for n in listed))
     place = {name: i for i, name in enumerate(every)}
-    cosines = asked @ embedder.encode(every).T
+    cosines = vectors @ embedder.encode(every).T
     return [
         float((1 - cosines[:, [place[n] for n in names[each]]].max(axis=1)).sum())
         for each in classes
@@ -334,7 +334,7 @@ class _Best:
     scores: dict[str, float] = field(default_factory=dict)
     known: dict[str, Fact] = field(default_factory=dict)
 
-    def take(self, fact: Fact, worth: float) -> float:
+    def add(self, fact: Fact, worth: float) -> float:
         """Keep a claim; return its worth times its confidence."""
         gained = worth * fact.confidence
         self.known[fact.claim] = fact
@@ -353,21 +353,21 @@ def _claims(
                 continue
             other = fact.other(seed)
             if not facts.is_a(other, SHIYI.Syndrome, SHIYI.Constitution):
-                taken.take(fact, 1.0)
+                taken.add(fact, 1.0)
                 continue
-            worth = taken.take(fact, patterns.get(other, _BESIDE))
+            worth = taken.add(fact, patterns.get(other, _BESIDE))
             front[other] = max(front.get(other, 0.0), worth)
     for _ in range(2):  # from a pattern to its treatment, from there to what realises it
         front = _follow(facts, taken, front)
     return rank_all(taken.scores, taken.known)
 
 
-def _follow(facts: Facts, taken: _Best, front: Mapping[str, float]) -> dict[str, float]:
+def _follow(facts: Facts, best: _Best, front: Mapping[str, float]) -> dict[str, float]:
     following: dict[str, float] = {}
     for node, worth in front.items():
         for fact in claims_at(facts, node):
             if fact.predicate.value in _FOLLOWED and not fact.language:
-                gained = taken.take(fact, worth)
+                gained = best.add(fact, worth)
                 if fact.predicate == SHIYI.hasTreatmentPrinciple:
                     following[fact.other(node)] = gained
     return following

@@ -5,7 +5,7 @@ from typing import Any
 
 from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.methods.judging import Judge, ModelJudge, ScoredJudge
-from shiyi.answering.methods.method import RRF, Query, assemble, borne, expand, fuse, recall
+from shiyi.answering.methods.method import RRF, Query, assemble, claims_in, expand, fuse, recall
 from shiyi.answering.retrieval.library import Hit
 from shiyi.answering.retrieval.passages import CLAIM, Unit
 from shiyi.answering.retrieval.paths import Retrieval
@@ -97,4 +97,4 @@ def _answers(judge: Judge, units: tuple[Unit, ...], steps: list[Mapping[str, Any
 
 def _in_order(runtime: Runtime, units: tuple[Unit, ...]) -> list[Fact]:
     """List the claims of the texts, in the order in which the texts were stored."""
-    return list({f.claim: f for unit in units for f in borne(runtime, unit)}.values())
+    return list({f.claim: f for unit in units for f in claims_in(runtime, unit)}.values())

@@ -129,7 +129,7 @@ def retrieve_random_paths(query: Query, runtime: Runtime, model: ChatModel | Non
     steps = []
     for seed in query.concepts:
         for _ in range(settings.relation_paths):
-            plan = _drawn(draw, leaving, facts.classes.get(seed, ""), settings.max_hops)
+            plan = _draw_path(draw, leaving, facts.classes.get(seed, ""), settings.max_hops)
             if not plan:
                 continue
             walk = runtime.retriever.finder.follow(plan, (seed,), _WALKED)
@@ -158,11 +158,11 @@ def _steps_from_classes(runtime: Runtime) -> Mapping[str, list[tuple[Step, str]]
     return found
 
 
-def _drawn(
-    draw: random.Random, leaving: Mapping[str, list[tuple[Step, str]]], start: str, most: int
+def _draw_path(
+    draw: random.Random, leaving: Mapping[str, list[tuple[Step, str]]], start: str, limit: int
 ) -> RelationPath:
     here, plan = start, list[Step]()
-    for _ in range(draw.randint(1, most)):
+    for _ in range(draw.randint(1, limit)):
         if not leaving.get(here):
             break
         step, here = draw.choice(leaving[here])

@@ -73,16 +73,16 @@ class SharedEffects:
 
 
 def find_shared(
-    safety: Safety, ends: Iterable[tuple[str, ...]], *, every: bool = False
+    safety: Safety, ends: Iterable[tuple[str, ...]], *, include_all: bool = False
 ) -> tuple[SharedEffects, ...]:
     """Find what adds up among ``ends``, each the things that one name may mean.
 
     Foods among themselves are a meal and medicines among themselves are the doctor's; a pair of
     which something is recorded, or of which a source found nothing, is left to that record. With
-    ``every``, pairs of medicines and pairs on record add up as well.
+    ``include_all``, pairs of medicines and pairs on record add up as well.
     """
     found, ends = dict[tuple[tuple[str, ...], ...], list[SharedEffects]](), tuple(ends)
-    kin = {end: (k for each in end for k in safety.facts.kin(each)) for end in ends}
+    kin = {end: (k for each in end for k in safety.facts.siblings(each)) for end in ends}
     things = {end: [list_effects(safety, each) for each in (*end, *kin[end])] for end in ends}
     for effect in EFFECTS:
         known = [record for end in ends if (record := _record(safety, effect, end, things[end]))]
@@ -92,7 +92,7 @@ def find_shared(
             if sum(each.weight for each in pair) >= _SURE
             and (
                 not _is_meal(safety, effect, *pair)
-                if every
+                if include_all
                 else _is_unstated(safety, effect, *pair)
             )
         ]
@@ -182,13 +182,13 @@ def _is_eaten(safety: Safety, record: Record) -> bool:
     return safety.facts.is_a(named[0], SHIYI.Food, SHIYI.Dish)
 
 
-def write_shared(verbalizer: Verbalizer, found: SharedEffects) -> list[Piece]:
+def write_shared(verbalizer: Verbalizer, shared: SharedEffects) -> list[Piece]:
     """Write what the same things have in common, each name with the claims it rests on."""
     effects = join_names(
-        verbalizer.language, [verbalizer.verbalize(e.phrase) for e in found.effects]
+        verbalizer.language, [verbalizer.verbalize(e.phrase) for e in shared.effects]
     )
     because: dict[tuple[str, ...], list[Record]] = {}
-    for record in found.records:
+    for record in shared.records:
         because.setdefault(record.end, []).append(record)
     pieces: list[Piece] = []
     for n, records in enumerate(because.values()):
@@ -225,10 +225,10 @@ def write_duplicates(context: AnswerContext, part: Contribution) -> None:
 
 
 def write_additive_effects(
-    context: AnswerContext, found: Iterable[SharedEffects], part: Contribution
+    context: AnswerContext, shared_effects: Iterable[SharedEffects], part: Contribution
 ) -> None:
     """Write one sentence and one warning for what the same things have in common."""
-    for each in found:
+    for each in shared_effects:
         if len({context.verbalizer.name(record.thing) for record in each.records}) < 2:
             continue
         part.opening.item(*write_shared(context.verbalizer, each))

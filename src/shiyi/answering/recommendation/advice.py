@@ -29,17 +29,17 @@ _PER_MATERIAL: Final = 2  # a substance and one dish of it, or two dishes of it
 
 
 def advise(
-    context: AnswerContext, retrieved: Retrieval, choice: Candidates, most: int
+    context: AnswerContext, retrieved: Retrieval, choice: Candidates, limit: int
 ) -> Contribution:
     """Write the advice."""
     part = Contribution()
-    if unclear(context):
+    if is_unclear(context):
         part.opening.add(context.verbalizer.verbalize("o_unclear"))
         part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
         part.section("h_ask").add(part.follow_up[-1])
         write_red_flags(context, (), part, persist=True)
         return part
-    chosen = _spread(context, choice.open, min(most, _MOST_CHOICES))
+    chosen = _select_varied(context, choice.open, min(limit, _MOST_CHOICES))
     _write_opening(context, choice, chosen, part)
     write_vetoed(context, choice, part)
     _labels(context, chosen, part)
@@ -60,7 +60,7 @@ def advise(
     return part
 
 
-def unclear(context: AnswerContext) -> bool:
+def is_unclear(context: AnswerContext) -> bool:
     """Return whether words stand where the trouble should, and none of them was recognised."""
     parsed = context.parsed
     known = (*parsed.ailments, *parsed.constitutions, *parsed.aims)
@@ -68,8 +68,8 @@ def unclear(context: AnswerContext) -> bool:
     return not (known or described) and bool(parsed.unknown)
 
 
-def _spread(
-    context: AnswerContext, candidates: tuple[Candidate, ...], most: int
+def _select_varied(
+    context: AnswerContext, candidates: tuple[Candidate, ...], limit: int
 ) -> tuple[Candidate, ...]:
     """Select the best: at most two with one main material, a third dishes if there are any."""
     main = {c.iri for c in candidates}
@@ -84,8 +84,8 @@ def _spread(
         if all(used.get(each, 0) < _PER_MATERIAL for each in parts):
             picked.append(candidate)
             used |= {each: used.get(each, 0) + 1 for each in parts}
-    dishes = [c for c in picked if context.facts.is_a(c.iri, SHIYI.Dish)][: (most + 2) // 3]
-    others = [c for c in picked if c not in dishes][: most - len(dishes)]
+    dishes = [c for c in picked if context.facts.is_a(c.iri, SHIYI.Dish)][: (limit + 2) // 3]
+    others = [c for c in picked if c not in dishes][: limit - len(dishes)]
     return tuple(c for c in picked if c in dishes or c in others)
 
 
@@ -97,7 +97,7 @@ def _write_opening(
         forms = verbalizer.names(choice.form_missed, "or")
         part.opening.add(verbalizer.verbalize("o_form_missed", form=forms))
     reasons = [_recommend(context, candidate, part) for candidate in chosen]
-    if differential.undecided:
+    if differential.is_undecided:
         if chosen:
             part.opening.item(*_choices(context, "o_open", reasons))
         else:
@@ -106,7 +106,7 @@ def _write_opening(
     pieces: list[Piece] = []
     if differential.leaning and context.parsed.ailments:
         sentence_key = "o_said" if differential.words else "o_leaning"
-        words = verbalizer.quoted(differential.words[:2])
+        words = verbalizer.quote(differential.words[:2])
         pieces.append(
             (verbalizer.verbalize(f"{sentence_key}_{differential.leaning}", words=words), ())
         )
@@ -173,7 +173,7 @@ def _reason(context: AnswerContext, candidate: Candidate) -> Piece:
     values = {"signs": signs}
     if not middles:
         mine = context.facts.is_a(ways[0].entities[0], SHIYI.Constitution, SHIYI.Syndrome)
-        values["signs"] = verbalizer.these(path.entities[0] for path in ways)
+        values["signs"] = verbalizer.inline_names(path.entities[0] for path in ways)
         if any(path.hops[-1].predicate == SHIYI.isEffectiveFor.value for path in ways):
             rating = context.evidences.rating(ways[0].hops[-1].claim)
             rating = rating_text(verbalizer.language, rating)
@@ -186,10 +186,12 @@ def _reason(context: AnswerContext, candidate: Candidate) -> Piece:
         return verbalizer.verbalize("r_for", effect=verbalizer.name(middles[0]), **values), facts
     state = next((m for m in middles if context.facts.is_a(m, SHIYI.Constitution)), middles[0])
     if context.facts.is_a(ways[0].entities[0], SHIYI.Therapy):
-        return verbalizer.verbalize("r_principle", state=verbalizer.the(state), **values), facts
+        return verbalizer.verbalize(
+            "r_principle", state=verbalizer.inline_name(state), **values
+        ), facts
     if context.facts.is_a(ways[0].entities[0], SHIYI.Symptom):
-        return verbalizer.verbalize("r_state", state=verbalizer.the(state), **values), facts
-    return verbalizer.verbalize("r_known", state=verbalizer.the(state), **values), facts
+        return verbalizer.verbalize("r_state", state=verbalizer.inline_name(state), **values), facts
+    return verbalizer.verbalize("r_known", state=verbalizer.inline_name(state), **values), facts
 
 
 def _labels(context: AnswerContext, chosen: Collection[Candidate], part: Contribution) -> None:
@@ -202,7 +204,7 @@ def _labels(context: AnswerContext, chosen: Collection[Candidate], part: Contrib
 
 def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contribution) -> None:
     patterns: Iterable[Pattern] = (
-        context.differential.patterns if context.differential.undecided else ()
+        context.differential.patterns if context.differential.is_undecided else ()
     )
     question_texts(
         context, (*context.parsed.ailments[:2], *(p.iri for p in list(patterns)[:1])), part
@@ -210,12 +212,12 @@ def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contributi
     section = part.section("h_ask")
     del part.follow_up[1:]
     section.lines.clear()
-    if context.differential.undecided and not part.follow_up:
+    if context.differential.is_undecided and not part.follow_up:
         part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
     if key := _unknown_of_person(context, bool(chosen)):
         part.follow_up.append(context.verbalizer.verbalize(key))
     if part.follow_up:  # one question is asked: what decides, else what is not known of who eats
-        decides = context.differential.undecided
+        decides = context.differential.is_undecided
         section.add(part.follow_up[0 if decides else -1])
 
 

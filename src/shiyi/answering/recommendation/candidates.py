@@ -213,9 +213,9 @@ def _pool(
     )
 
 
-def _place(wanted: str, each: Candidate) -> tuple[object, ...]:
+def _place(name: str, candidate: Candidate) -> tuple[object, ...]:
     """Order candidates: what fits, what has the effect wanted, what is worth most."""
-    return not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)
+    return not candidate.fits, bool(name) and candidate.effect != name, *_worth(candidate)
 
 
 def _relax_wants(
@@ -272,7 +272,7 @@ def _check_candidates(
 ) -> list[Candidate]:
     """Check the likeliest; further ones only while too few of them may be suggested."""
     judged: list[Candidate] = []
-    free, beside = 0, parsed.taken
+    free, beside = 0, parsed.intake
     for candidate in ordered:
         if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
             break
@@ -331,8 +331,8 @@ def _candidate(iri: str, paths: list[Path], parsed: Question, facts: Facts) -> C
 def seasonal(parsed: Question, facts: Facts) -> frozenset[str]:
     """List the things that fit the season and the form asked for; none where neither was."""
     seasons, methods = parsed.seasons, _methods(parsed)
-    fitting = {f.subject for s in seasons for f in facts.into(s, SHIYI.suitableSeason)}
-    made = {f.subject for m in methods for f in facts.into(m, SHIYI.preparedBy)}
+    fitting = {f.subject for s in seasons for f in facts.inverse(s, SHIYI.suitableSeason)}
+    made = {f.subject for m in methods for f in facts.inverse(m, SHIYI.preparedBy)}
     return frozenset(fitting & made if seasons and methods else fitting | made)
 
 
@@ -340,7 +340,7 @@ def _fitting_only(parsed: Question, facts: Facts) -> Iterable[str]:
     """List dishes of the season (and form) asked for, whatever they are good for."""
     methods = set(_methods(parsed))
     for season in parsed.seasons:
-        for fact in facts.into(season, SHIYI.suitableSeason):
+        for fact in facts.inverse(season, SHIYI.suitableSeason):
             made = not methods or _ingredients_of(fact.subject, facts) & methods
             if facts.is_a(fact.subject, SHIYI.Dish) and made:
                 yield fact.subject
@@ -365,9 +365,13 @@ def _find_objections(
         wrong = _OPPOSITE[differential.leaning]
         same = [p.iri for p in differential.of_nature(differential.leaning)]
         found = safety.against_states(candidate.iri, same)
-        return (found, "") if found or candidate.effect != wrong else ((), _opposite(differential))
+        return (
+            (found, "")
+            if found or candidate.effect != wrong
+            else ((), "hot" if differential.leaning == "cold" else "cold")
+        )
     found = safety.against_states(candidate.iri, [p.iri for p in differential.patterns])
-    if not differential.undecided:
+    if not differential.is_undecided:
         return found, ""
     if candidate.effect == "cooling":
         return found, "hot"
@@ -375,7 +379,3 @@ def _find_objections(
         return found, "cold"
     natures = {p.nature for p in differential.patterns for f in found if f.against == p.iri}
     return found, "hot" if natures == {"cold"} else "cold" if natures == {"hot"} else ""
-
-
-def _opposite(differential: Differential) -> str:
-    return "hot" if differential.leaning == "cold" else "cold"

@@ -11,22 +11,22 @@ from shiyi.ontology.terms import SHIYI
 
 
 def caution_pieces(
-    context: AnswerContext, found: Iterable[Finding], most: int = 2, *, rest: bool = True
+    context: AnswerContext, findings: Iterable[Finding], limit: int = 2, *, rest: bool = True
 ) -> list[Piece]:
     """Merge what is recorded against a thing: interactions, then the gravest states.
 
     With ``rest`` it is stated how many more are recorded.
     """
     verbalizer, pieces = context.verbalizer, list[Piece]()
-    every, others = _select_findings(context, found)
-    drugs, states = every[:most], others[: most - bool(every)]
+    every, others = _select_findings(context, findings)
+    drugs, states = every[:limit], others[: limit - bool(every)]
     if drugs:
         names = verbalizer.names((f.against for f in drugs), "or")
         pieces.append((verbalizer.verbalize("k_drugs", drugs=names), tuple(f.fact for f in drugs)))
     for severity in _GRAVEST_FIRST:
         these = [f for f in states if f.severity == severity]
         if these:
-            names = verbalizer.these(f.against for f in these)
+            names = verbalizer.inline_names(f.against for f in these)
             pieces.append(
                 (verbalizer.verbalize(f"k_{severity}", states=names), tuple(f.fact for f in these))
             )
@@ -37,12 +37,12 @@ def caution_pieces(
 
 
 def _select_findings(
-    context: AnswerContext, found: Iterable[Finding]
+    context: AnswerContext, findings: Iterable[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
     """Select what concerns the person: interactions and states, the gravest of each first."""
-    found = list(found)
-    drugs = _drugs(context, found)
-    states = [f for f in found if f.severity in _GRAVEST_FIRST]
+    findings = list(findings)
+    drugs = _drugs(context, findings)
+    states = [f for f in findings if f.severity in _GRAVEST_FIRST]
     states = sorted((f for f in states if _concerns(context, f)), key=lambda f: _state(context, f))
     states = [f for f in states if not (drugs and f.against.endswith("-anticoagulated"))]
     gravest: dict[str, Finding] = {}
@@ -54,10 +54,10 @@ def _select_findings(
 _GRAVEST_FIRST = ("contraindicated", "caution")
 
 
-def _drugs(context: AnswerContext, found: Iterable[Finding]) -> list[Finding]:
+def _drugs(context: AnswerContext, findings: Iterable[Finding]) -> list[Finding]:
     """List interactions, gravest and widest first; a class stands for its members."""
     rating = context.evidences.rating
-    met = [f for f in found if f.severity == "interaction" and rating(f.fact.claim) != "minor"]
+    met = [f for f in findings if f.severity == "interaction" and rating(f.fact.claim) != "minor"]
     ranked = sorted(met, key=lambda f: _weight(context, f))
     surest: dict[str, Finding] = {}
     for each in ranked:
@@ -67,46 +67,46 @@ def _drugs(context: AnswerContext, found: Iterable[Finding]) -> list[Finding]:
     return list(surest.values())
 
 
-def _weight(context: AnswerContext, found: Finding) -> tuple[object, ...]:
-    wide = len(context.facts.below(found.against))
+def _weight(context: AnswerContext, finding: Finding) -> tuple[object, ...]:
+    wide = len(context.facts.below(finding.against))
     return (
-        context.evidences.gravity(found.fact.claim),
+        context.evidences.gravity(finding.fact.claim),
         -wide,
-        -found.fact.confidence,
-        found.fact.claim,
+        -finding.fact.confidence,
+        finding.fact.claim,
     )
 
 
-def _concerns(context: AnswerContext, found: Finding) -> bool:
+def _concerns(context: AnswerContext, finding: Finding) -> bool:
     """Keep pregnancy unless ruled out, diseases and signs; patterns only where forbidden."""
-    about, name = context.parsed.profile, found.against.rpartition("/")[2]
+    about, name = context.parsed.profile, finding.against.rpartition("/")[2]
     if name in _WOMEN:
         if context.parsed.is_of_child():
             return False
         return bool(about.pregnant) or not (about.sex == "male" or about.pregnant is False)
     if (
-        context.facts.of(found.against, SHIYI.excludesFoodGroup)
-        and found.against.find("/disease-") < 0
+        context.facts.of(finding.against, SHIYI.excludesFoodGroup)
+        and finding.against.find("/disease-") < 0
     ):
         return False  # a diet is a choice that the asker states
-    grave = found.severity == "contraindicated"
-    if context.facts.is_a(found.against, SHIYI.Disease, SHIYI.Symptom):
-        return grave or not context.facts.is_a(found.against, SHIYI.EmergencySign)
-    return grave and context.facts.is_a(found.against, SHIYI.Condition)
+    grave = finding.severity == "contraindicated"
+    if context.facts.is_a(finding.against, SHIYI.Disease, SHIYI.Symptom):
+        return grave or not context.facts.is_a(finding.against, SHIYI.EmergencySign)
+    return grave and context.facts.is_a(finding.against, SHIYI.Condition)
 
 
 _WOMEN = frozenset({"population-pregnant", "population-lactating"})
 
 
-def _state(context: AnswerContext, found: Finding) -> tuple[object, ...]:
-    pregnant = found.against.endswith("population-pregnant")
+def _state(context: AnswerContext, finding: Finding) -> tuple[object, ...]:
+    pregnant = finding.against.endswith("population-pregnant")
     return (
         not pregnant,
-        found.severity != "contraindicated",
-        not context.facts.is_a(found.against, SHIYI.Population),
-        not context.facts.is_a(found.against, SHIYI.Disease),  # which people know that they have
-        -found.fact.confidence,
-        found.fact.claim,
+        finding.severity != "contraindicated",
+        not context.facts.is_a(finding.against, SHIYI.Population),
+        not context.facts.is_a(finding.against, SHIYI.Disease),  # which people know that they have
+        -finding.fact.confidence,
+        finding.fact.claim,
     )
 
 
@@ -125,7 +125,7 @@ def write_vetoed(context: AnswerContext, choice: Candidates, part: Contribution)
         if not (chosen or (found.facts and found.fact.predicate in TOXIC)):
             stated = found.severity != "caution" or not part.recommendations
             if stated and not part.warnings:
-                part.opening.add(context.verbalizer.finding(found), *found.stated)
+                part.opening.add(context.verbalizer.state_finding(found), *found.stated_claims)
             part.warn(context, found, is_stated=True)
 
 
@@ -144,7 +144,7 @@ def precedence(
     def place(thing: str, fact: Fact) -> tuple[object, ...]:
         single = members.isdisjoint(facts.below(thing))
         sources = len({each.source for each in evidences.of(fact.claim, "en")})
-        states = len(facts.into(thing, SHIYI.unsuitableFood))
+        states = len(facts.inverse(thing, SHIYI.unsuitableFood))
         sure = round(fact.confidence, 1)
         forbidden = fact.predicate in (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
         medicine, covered = facts.is_a(thing, SHIYI.Drug), thing in members
@@ -155,4 +155,4 @@ def precedence(
 
 def objections(context: AnswerContext, state: str) -> tuple[Fact, ...]:
     """List what is recorded against in a state, either way round."""
-    return (*context.facts.of(state, SHIYI.unsuitableFood), *context.facts.into(state, *CAUTION))
+    return (*context.facts.of(state, SHIYI.unsuitableFood), *context.facts.inverse(state, *CAUTION))

@@ -105,7 +105,7 @@ class TextIndex:
                 total[self._places[postings]] += min(times, 2) * self._weights[postings]
         return total
 
-    def known(self, query: str) -> int:
+    def count_known_terms(self, query: str) -> int:
         """Count the terms of a query that any document holds."""
         return sum(term in self._terms for term in set(terms(query)))
 

@@ -101,7 +101,7 @@ def score_by_words(book: Casebook, text: str) -> Mapping[str, float]:
     """Return how well the words of each case cover those of a text, in [0, 1], by BM25; by IRI."""
     index = _text_index(book)
     best = index.ceiling(text)
-    if not best or index.known(text) < _WORDS:
+    if not best or index.count_known_terms(text) < _WORDS:
         return {}
     scores = (index.scores(text) / best).clip(0, 1)
     return {
@@ -243,18 +243,18 @@ def count_cases(store: QuadStore, concept: str) -> CaseCount:
             found[text_value(store, quad.subject, SHIYI.mentionedIn, place)] = place
             words[text_value(store, quad.subject, RDFS.label, place)] += 1
 
-    def tallied(predicate: NamedNode) -> Counter[str]:
+    def count_texts(predicate: NamedNode) -> Counter[str]:
         return Counter(
             text_value(store, NamedNode(case), predicate, place) for case, place in found.items()
         )
 
     samples = list_sample_sources(store) if found else frozenset[str]()
-    sources = tallied(PROV.wasDerivedFrom)
+    sources = count_texts(PROV.wasDerivedFrom)
     return CaseCount(
         len(found),
         sum(n for source, n in sources.items() if source in samples),
-        _sort_counts(tallied(SHIYI.ageGroup)),
-        _sort_counts(tallied(SHIYI.sex)),
+        _sort_counts(count_texts(SHIYI.ageGroup)),
+        _sort_counts(count_texts(SHIYI.sex)),
         tuple((word, n) for word, n in _sort_counts(words) if n > 1),
     )
 

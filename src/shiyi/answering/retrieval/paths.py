@@ -229,21 +229,21 @@ class ProjectionFinder:
         ]
 
     def _ways(
-        self, path: RelationPath, seeds: tuple[str, ...], least: float, wanted: path_search.Bools
+        self, path: RelationPath, seeds: tuple[str, ...], minimum: float, targets: path_search.Bools
     ) -> path_search.PathColumns:
         classes = self._classes
 
         def admits(place: int, starts: Ints, ends: Ints) -> path_search.Bools:
             there = classes.at(ends)
             if place == len(path) - 1:
-                return np.asarray(wanted[there])
+                return np.asarray(targets[there])
             return np.asarray(self._leads(path[place], place == 0)[classes.at(starts), there])
 
-        return path_search.ways_along(self.projection, path, seeds, least, admits)
+        return path_search.ways_along(self.projection, path, seeds, minimum, admits)
 
-    def _fits(self, name: str, wanted: Collection[NamedNode]) -> bool:
+    def _fits(self, name: str, targets: Collection[NamedNode]) -> bool:
         above = self.facts.schema.above.get(name, frozenset())
-        return any(local_name(each.value) in above for each in wanted)
+        return any(local_name(each.value) in above for each in targets)
 
     def _leads(self, step: Step, first: bool) -> path_search.Bools:
         """Return between which classes advice may be looked for along a step."""
@@ -269,12 +269,12 @@ class ProjectionFinder:
         return NodeClasses.of(self.projection.nodes, self.facts.classes, names)
 
     def _choose_rows(
-        self, found: Sequence[path_search.PathColumns], sought: Goal
+        self, columns: Sequence[path_search.PathColumns], sought: Goal
     ) -> Iterator[path_search.Places]:
         """Choose among the paths of all errands together."""
         first, middle, end, score, worth = (
             np.concatenate(column)
-            for column in zip(*(self._columns(ways, sought) for ways in found), strict=True)
+            for column in zip(*(self._columns(ways, sought) for ways in columns), strict=True)
         )
         favoured = np.isin(end, self.projection.places(sought.favoured))
         parts = [path_search.best_rows(middle, score, _THROUGH, _BEST)]
@@ -286,7 +286,7 @@ class ProjectionFinder:
             between = first.astype(np.int64) * len(self.projection.nodes) + end
             parts.append(path_search.leading_rows(between, rows, _WAYS))
         chosen = np.unique(np.concatenate(parts))
-        bounds = np.cumsum([0, *map(len, found)])
+        bounds = np.cumsum([0, *map(len, columns)])
         for low, high in pairwise(bounds.tolist()):
             yield chosen[(chosen >= low) & (chosen < high)] - low
 
@@ -358,22 +358,22 @@ class Retriever:
     def retrieve(
         self,
         seeds: Iterable[str],
-        wanted: Collection[NamedNode],
+        targets: Collection[NamedNode],
         k: int,
-        least: float,
+        minimum: float,
         first: Plans = _NONE,
         favoured: Collection[str] = (),
     ) -> Retrieval:
-        """Find paths from ``seeds`` to the wanted classes, each hop stored with at least ``least``.
+        """Find paths from ``seeds`` to the classes ``targets``; hops have at least ``minimum``.
 
         The relation paths in ``first`` are followed before those that are planned. From a hub only
         those paths are given that may be suggested or shown, ``favoured`` ends among them.
         """
         if self.settings.scorer not in SCORERS:
             raise FormatError("scorer", self.settings.scorer, list(SCORERS))
-        errands = self._errands(seeds, wanted, first)
+        errands = self._plan_searches(seeds, targets, first)
         sought = Goal(
-            tuple(wanted), least, self.settings.scorer, self.settings.limit, frozenset(favoured)
+            tuple(targets), minimum, self.settings.scorer, self.settings.limit, frozenset(favoured)
         )
         found: dict[tuple[str, ...], Path] = {}
         plans: dict[RelationPath, None] = {}
@@ -411,13 +411,13 @@ class Retriever:
             engine=ADJACENCY if ADJACENCY in ran else SPARQL if ran else "",
         )
 
-    def _errands(
-        self, seeds: Iterable[str], wanted: Collection[NamedNode], first: Plans
+    def _plan_searches(
+        self, seeds: Iterable[str], targets: Collection[NamedNode], first: Plans
     ) -> list[Errand]:
         found: list[Errand] = []
         for start, group in sorted(_by_class(self.facts, seeds).items()):
             planned = self.planner.plan(
-                start, wanted, self.settings.max_hops, self.settings.relation_paths
+                start, targets, self.settings.max_hops, self.settings.relation_paths
             )
             both_ways, plans = self.settings.allow_inverse, (*first.get(start, ()), *planned)
             found += [

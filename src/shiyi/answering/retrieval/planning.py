@@ -33,21 +33,21 @@ class Planner:
         return cls(joins, {name: facts.schema.superclasses(name) for name in names})
 
     def plan(
-        self, start: str, wanted: Collection[NamedNode], max_hops: int, most: int
+        self, start: str, targets: Collection[NamedNode], max_hops: int, limit: int
     ) -> tuple[RelationPath, ...]:
         """Plan paths from a class: bridges first, one benefit last into the wanted classes.
 
         The shortest come first, and among equally long ones those that more claims support.
         """
-        key = (start, tuple(wanted), max_hops, most)
+        key = (start, tuple(targets), max_hops, limit)
         if key in self._plans:
             return self._plans[key]
-        ends = {local_name(each.value) for each in wanted}
+        ends = {local_name(each.value) for each in targets}
         found: Counter[RelationPath] = Counter()
         for path, support in self._grow(start, ends, max_hops):
             found[path] = max(found[path], support)
         ranked = sorted(found, key=lambda p: (len(p), -found[p], [str(s) for s in p]))
-        return self._plans.setdefault(key, tuple(ranked[:most]))
+        return self._plans.setdefault(key, tuple(ranked[:limit]))
 
     def _grow(
         self, start: str, ends: set[str], hops: int, seen: frozenset[str] = frozenset()
@@ -63,25 +63,25 @@ class Planner:
             for rest, further in self._grow(there, ends, hops - 1, seen | {start}):
                 yield (step, *rest), min(support, further)
 
-    def _benefits(self, here: str) -> Iterator[tuple[Step, str, int]]:
+    def _benefits(self, node: str) -> Iterator[tuple[Step, str, int]]:
         names = {each.value for each in BENEFIT}
         for (subject, predicate, object_), support in self.joins.items():
-            if predicate in names and subject == here:
+            if predicate in names and subject == node:
                 yield Step(predicate), object_, support
-            if predicate in names and object_ == here:
+            if predicate in names and object_ == node:
                 yield Step(predicate, forward=False), subject, support
-            if predicate == WITH_EFFECT.predicate and object_ == here:
+            if predicate == WITH_EFFECT.predicate and object_ == node:
                 yield WITH_EFFECT, subject, support
 
-    def _bridges(self, here: str, *, first: bool) -> Iterator[tuple[Step, str, int]]:
+    def _bridges(self, node: str, *, first: bool) -> Iterator[tuple[Step, str, int]]:
         steps = {step for _, step, _ in (*BRIDGES, *FIRST_BRIDGES)}
         for (subject, predicate, object_), support in self.joins.items():
             for step in steps:
                 start, end = (subject, object_) if step.forward else (object_, subject)
                 if (
                     step.predicate == predicate
-                    and start == here
-                    and self.leads(here, step, end, first=first)
+                    and start == node
+                    and self.leads(node, step, end, first=first)
                 ):
                     yield step, end, support
 

@@ -227,8 +227,8 @@ class _CombinationChecker:
         things = tuple(map(self.resolve, texts))
         known = [each for each in things if each.end]
         taken = [each for each in known if not each.state]
-        person = build_person(profile, linker, facts, (), (), (), ())
-        added = find_shared(self.runtime.safety, (each.end for each in taken), every=True)
+        person = build_person(profile, linker, facts)
+        added = find_shared(self.runtime.safety, (each.end for each in taken), include_all=True)
         found = {thing.text: self.findings(thing, taken, known, person) for thing in taken}
         pairs = [self.pair(*both, found, added) for both in itertools.combinations(known, 2)]
         order = {each: place for place, each in enumerate(SEVERITIES)}
@@ -261,29 +261,29 @@ class _CombinationChecker:
             return Thing(
                 text,
                 self.verbalizer.name(used[0]),
-                tuple(self.named(i) for i in used if state or facts.is_a(i, *_TAKEN)),
+                tuple(self.concept(i) for i in used if state or facts.is_a(i, *_TAKEN)),
                 facts.classes.get(used[0], exact[0].kind),
                 state,
-                tuple(map(self.named, parts)),
+                tuple(map(self.concept, parts)),
             )
         corrected = (mention for mention, _ in linker.corrections(text))
         named, alike = (m for m in mentions if m.iri), linker.candidates(text, 2 * _OFFERED)
-        return Thing(text, text, suggestions=tuple(self.offered((*named, *corrected, *alike))))
+        return Thing(text, text, suggestions=tuple(self.list_choices((*named, *corrected, *alike))))
 
-    def offered(self, mentions: Iterable[Mention]) -> Iterator[LabelledConcept]:
+    def list_choices(self, mentions: Iterable[Mention]) -> Iterator[LabelledConcept]:
         facts = self.runtime.facts
         meant = (m.iri for m in mentions if m.score >= _ALIKE and facts.is_a(m.iri, *_USED))
-        yield from map(self.named, itertools.islice(dict.fromkeys(meant), _OFFERED))
+        yield from map(self.concept, itertools.islice(dict.fromkeys(meant), _OFFERED))
 
-    def named(self, iri: str) -> LabelledConcept:
+    def concept(self, iri: str) -> LabelledConcept:
         return LabelledConcept(iri, self.verbalizer.name(iri))
 
     def findings(
-        self, thing: Thing, taken: Sequence[Thing], known: Sequence[Thing], person: Person
+        self, thing: Thing, things: Sequence[Thing], known: Sequence[Thing], person: Person
     ) -> tuple[Finding, ...]:
         """List what is on record of a thing with all others and with the person."""
         facts, safety = self.runtime.facts, self.runtime.safety
-        others = [iri for each in taken if each is not thing for iri in each.end]
+        others = [iri for each in things if each is not thing for iri in each.end]
         drugs = [iri for iri in others if facts.is_a(iri, SHIYI.Drug)]
         states = [iri for each in known if each.state for iri in each.end]
         states += [state for iri in others for state in self.states_of(iri)]
@@ -295,7 +295,9 @@ class _CombinationChecker:
         )
         found = [f for iri in thing.end for f in safety.check(iri, whole, others)]
         met = {f.against for f in found}
-        kin = dict.fromkeys(k for iri in thing.end for k in facts.kin(iri) if k not in thing.end)
+        kin = dict.fromkeys(
+            k for iri in thing.end for k in facts.siblings(iri) if k not in thing.end
+        )
         found += [f for k in kin for f in safety.check(k, whole, others) if f.against not in met]
         return tuple(found)
 
@@ -310,13 +312,13 @@ class _CombinationChecker:
         self,
         one: Thing,
         other: Thing,
-        found: Mapping[str, tuple[Finding, ...]],
+        findings: Mapping[str, tuple[Finding, ...]],
         added: Sequence[SharedEffects],
     ) -> Pair:
         reasons: dict[tuple[str, ...], Reason] = {}
         for thing, beside in ((one, other), (other, one)):
             meets = {*beside.end, *(state for iri in beside.end for state in self.states_of(iri))}
-            for each in found.get(thing.text, ()):
+            for each in findings.get(thing.text, ()):
                 if each.against in meets:
                     reasons.setdefault(each.claims, self.reason(each))
         ranked = sorted(reasons.values(), key=lambda each: SEVERITIES.index(each.severity))
@@ -336,15 +338,17 @@ class _CombinationChecker:
             ranked = [Reason(NONE, text)]
         return Pair(one.text, other.text, tuple(ranked), bool(adds))
 
-    def reason(self, found: Finding) -> Reason:
-        return Reason(self.severity(found), self.verbalizer.finding(found), found.claims)
+    def reason(self, finding: Finding) -> Reason:
+        return Reason(
+            self.severity(finding), self.verbalizer.state_finding(finding), finding.claims
+        )
 
-    def severity(self, found: Finding) -> str:
+    def severity(self, finding: Finding) -> str:
         """Return how grave the sources rate what was found."""
-        if found.severity in ("emergency", "contraindicated"):
+        if finding.severity in ("emergency", "contraindicated"):
             return "contraindicated"
-        if found.facts and found.fact.predicate in INTERACTION:
-            return rating_severity(self.runtime.evidences.rating(found.fact.claim))
+        if finding.facts and finding.fact.predicate in INTERACTION:
+            return rating_severity(self.runtime.evidences.rating(finding.fact.claim))
         return "unrated"
 
     def sum_effect(self, added: SharedEffects, one: Thing, other: Thing) -> Reason:
@@ -354,13 +358,13 @@ class _CombinationChecker:
         claims = tuple(dict.fromkeys(r.fact.claim for r in records))
         return Reason("unrated", "".join(text for text, _ in pieces), claims)
 
-    def effects(self, added: SharedEffects, taken: Sequence[Thing]) -> Iterator[Effect]:
+    def effects(self, added: SharedEffects, things: Sequence[Thing]) -> Iterator[Effect]:
         for effect in added.effects:
             records = tuple(r for r in added.records if _of_effect(added, r, effect.phrase))
             ends = {r.end for r in records}
             yield Effect(
                 self.verbalizer.verbalize(effect.phrase),
-                tuple(each.text for each in taken if each.end in ends),
+                tuple(each.text for each in things if each.end in ends),
                 "".join(
                     text
                     for text, _ in write_shared(self.verbalizer, SharedEffects((effect,), records))
@@ -376,22 +380,22 @@ class _CombinationChecker:
                 holders.setdefault(iri, []).append(each.text)
         for iri, things in holders.items():
             if len(things) > 1:
-                yield Duplicate(self.named(iri), tuple(things))
+                yield Duplicate(self.concept(iri), tuple(things))
 
     def concerns(
-        self, taken: Sequence[Thing], person: Person, found: Mapping[str, tuple[Finding, ...]]
+        self, things: Sequence[Thing], person: Person, findings: Mapping[str, tuple[Finding, ...]]
     ) -> Iterator[Concern]:
         """Yield what is on record of each thing with the person's states, then its toxicity."""
         theirs = {*person.states, *person.drugs, *person.allergies, *person.left_out}
         concerns = [
-            Concern(thing.text, self.named(each.against), self.reason(each))
-            for thing in taken
-            for each in found[thing.text]
+            Concern(thing.text, self.concept(each.against), self.reason(each))
+            for thing in things
+            for each in findings[thing.text]
             if each.against in theirs
         ]
         concerns += [
-            Concern(thing.text, self.named(each.against), self.reason(each))
-            for thing in taken
+            Concern(thing.text, self.concept(each.against), self.reason(each))
+            for thing in things
             for each in self.runtime.safety.poisons(thing.end[0])
         ]
         yield from sorted(concerns, key=lambda each: SEVERITIES.index(each.reason.severity))

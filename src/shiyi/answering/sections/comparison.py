@@ -95,14 +95,14 @@ def _write_sides(context: AnswerContext, things: Sequence[str], section: Section
     """Write the natures and effects of each that not all others share."""
     verbalizer, pieces = context.verbalizer, list[Piece]()
     comma = verbalizer.verbalize("v_comma")
-    told = {p: [context.facts.of(t, p) for t in things] for p in _TOLD}
+    shared = {p: [context.facts.of(t, p) for t in things] for p in _SHARED}
     differing = [
         p
-        for p, sides in told.items()
+        for p, sides in shared.items()
         if len({frozenset(f.object for f in each) for each in sides}) > 1
     ]
     for n, thing in enumerate(things):
-        sides = {p: told[p][n][:2] for p in differing}
+        sides = {p: shared[p][n][:2] for p in differing}
         keys = {p: f"property_{local_name(p.value)}" for p in sides}
         found = [
             verbalizer.verbalize(keys[p], o=_name_things(context, f)) for p, f in sides.items() if f
@@ -114,12 +114,12 @@ def _write_sides(context: AnswerContext, things: Sequence[str], section: Section
             pieces.append((mark + verbalizer.verbalize("c_side", **values), facts))
     if pieces:
         section.item(*pieces, (verbalizer.stop, ()))
-    elif any(any(sides) for sides in told.values()):
-        facts = tuple(f for sides in told.values() for each in sides for f in each[:1])
+    elif any(any(sides) for sides in shared.values()):
+        facts = tuple(f for sides in shared.values() for each in sides for f in each[:1])
         section.add(verbalizer.verbalize("c_alike", items=verbalizer.names(things)), *facts)
 
 
-_TOLD: Final = (SHIYI.hasNature, SHIYI.hasEfficacy)
+_SHARED: Final = (SHIYI.hasNature, SHIYI.hasEfficacy)
 
 
 def _write_suitability(context: AnswerContext, things: Sequence[str], section: Section) -> None:
@@ -152,5 +152,5 @@ def _uses(context: AnswerContext, thing: str, target: str) -> list[Fact]:
     return found
 
 
-def _name_things(context: AnswerContext, found: Iterable[Fact]) -> str:
-    return context.verbalizer.names(f.object for f in found)
+def _name_things(context: AnswerContext, facts: Iterable[Fact]) -> str:
+    return context.verbalizer.names(f.object for f in facts)

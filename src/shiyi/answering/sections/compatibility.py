@@ -59,21 +59,21 @@ def write_compatibility(context: AnswerContext) -> Contribution:
     part, alone, silent = Contribution(), list[str](), list[_Silent]()
     apart = context.parsed.wants("compare") and not context.parsed.person.drugs
     several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
-    adding = find_shared(context.safety, context.parsed.taken) if several and not apart else ()
+    adding = find_shared(context.safety, context.parsed.intake) if several and not apart else ()
     cases = [assess_case(context, group) for group in context.parsed.groups[:_CHECKED]]
     every = [finding for case in cases for finding in case.found]
     for each in every:
         part.warn(context, each, is_stated=True)
-        part.paths += [f.path(f.subject) for f in each.stated[:1]]
-    stated = _stated(context, every)
+        part.paths += [f.path(f.subject) for f in each.stated_claims[:1]]
+    stated = _drop_implied(context, every)
     level = write_verdicts(context, stated, part)
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
             _poisons(context, case.materials, part, level)
-            silent.append((case.named, case.targets))
+            silent.append((case.senses, case.targets))
         elif apart and not case.found:
-            _poisons(context, case.named, part, level)
-            alone.append(case.named[0])
+            _poisons(context, case.senses, part, level)
+            alone.append(case.senses[0])
         else:
             silent += _write_verdict(context, case, adding, part, level)
     if adding:
@@ -85,7 +85,7 @@ def write_compatibility(context: AnswerContext) -> Contribution:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
     if alone:
-        part.take(write_record(context, alone))
+        part.extend(write_record(context, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
     _write_unrecorded(context, silent, part, level)
     _write_no_allergen(context, cases, part)
@@ -100,16 +100,16 @@ def write_compatibility(context: AnswerContext) -> Contribution:
 _Silent = tuple[tuple[str, ...], tuple[str, ...]]  # what one name means, and what it meets unheard
 
 
-def _stated(context: AnswerContext, every: Sequence[Finding]) -> list[Finding]:
+def _drop_implied(context: AnswerContext, findings: Sequence[Finding]) -> list[Finding]:
     """Leave out a state that a medicine implies where a thing meets what is named itself."""
     parsed = context.parsed
-    told = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
-    told |= {*_told_states(context)}
-    met = {f.material for f in every if f.against in told}
-    return [f for f in every if f.against in told or f.material not in met]
+    stated = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
+    stated |= {*_stated_conditions(context)}
+    met = {f.material for f in findings if f.against in stated}
+    return [f for f in findings if f.against in stated or f.material not in met]
 
 
-def _told_states(context: AnswerContext) -> tuple[str, ...]:
+def _stated_conditions(context: AnswerContext) -> tuple[str, ...]:
     """List the states of the person that no medicine implies."""
     facts, person = context.facts, context.parsed.person
     implied = {
@@ -131,12 +131,14 @@ def _write_verdict(
     """Write what is recorded of one thing besides its verdict; return what nothing is known of."""
     met = {f.material for f in case.found}
     # ginkgo may be leaf or seed: the other is poisonous, which the line on the two tells
-    aside = [m for m in case.named if met and m not in met and _is_confused(context, m, case.named)]
-    _poisons(context, [m for m in case.named if m not in aside], part, level)
+    aside = [
+        m for m in case.senses if met and m not in met and _is_confused(context, m, case.senses)
+    ]
+    _poisons(context, [m for m in case.senses if m not in aside], part, level)
     for poison in (p for m in aside for p in context.safety.poisons(m)):
         part.warn(context, poison, is_stated=True)
     _of_kin_only(context, case, part)
-    possible = not case.is_barred and sum(_possible(context, m, part) for m in case.named) > 0
+    possible = not case.is_barred and sum(_possible(context, m, part) for m in case.senses) > 0
     silent = _write_use_only(context, case, part, possible, adding, level)
     if not case.found:
         write_grave_note(context, case.materials[0], part)
@@ -155,9 +157,9 @@ def _write_unrecorded(
         missing = verbalizer.verbalize("m_pair", x=name, y=verbalizer.names(targets))
         part.missing.append(missing)
         part.shown.add(missing)
-        told = tuple(t for t in targets if t in own) if level else targets
-        if told:
-            by_targets.setdefault(told, []).append(name)
+        stated = tuple(t for t in targets if t in own) if level else targets
+        if stated:
+            by_targets.setdefault(stated, []).append(name)
     foods = set(parsed.materials)
     if any(w.severity == "contraindicated" for w in part.warnings) and not level:
         return  # it is poisonous, which says enough
@@ -195,7 +197,7 @@ def _write_groups(context: AnswerContext, part: Contribution) -> None:
     if not states:
         return
     if context.parsed.asked_groups(context.facts):
-        part.take(write_group(context))
+        part.extend(write_group(context))
     meant = set(context.parsed.materials)  # 碘 is a constituent, and a supplement of that name
     unheld = [
         m.iri
@@ -213,8 +215,13 @@ def _write_groups(context: AnswerContext, part: Contribution) -> None:
 def _write_implied(context: AnswerContext, stated: Iterable[Finding], part: Contribution) -> None:
     """Write from which medicine a condition was inferred: metformin implies diabetes."""
     parsed, met = context.parsed, {f.against for f in stated}
-    told = {*parsed.ailments, *parsed.populations, *parsed.constitutions, *_told_states(context)}
-    met -= {near for each in told for near in context.facts.above(each)}
+    named = {
+        *parsed.ailments,
+        *parsed.populations,
+        *parsed.constitutions,
+        *_stated_conditions(context),
+    }
+    met -= {near for each in named for near in context.facts.above(each)}
     for drug in parsed.person.drugs:
         for near in context.facts.above(drug):
             for fact in context.facts.of(near, SHIYI.judgedAs):
@@ -233,9 +240,9 @@ def _poisons(
     for poison in (p for m in materials for p in context.safety.poisons(m)):
         part.warn(context, poison, is_stated=True)
         if level or not context.parsed.wants("may"):
-            part.opening.add(context.verbalizer.finding(poison), *poison.stated)
+            part.opening.add(context.verbalizer.state_finding(poison), *poison.stated_claims)
         else:
-            part.opening.add(write_toxic_verdict(context, poison), *poison.stated)
+            part.opening.add(write_toxic_verdict(context, poison), *poison.stated_claims)
 
 
 def _is_confused(context: AnswerContext, material: str, others: Iterable[str]) -> bool:
@@ -261,7 +268,7 @@ def _write_use_only(
         if good:
             write_use(context, good, target, part, level)
         elif not (
-            case.met(target)
+            case.findings_against(target)
             or target in aimed
             or target in summed
             or _is_diet(context, target)
@@ -269,7 +276,7 @@ def _write_use_only(
             or _write_composition(context, case, target, part)
         ):
             silent.append(target)
-        if case.met(target) or good:
+        if case.findings_against(target) or good:
             _write_denial(context, case, target, part)
     if aimed:
         write_symptoms(context, case, aimed, part, beside)
@@ -280,7 +287,7 @@ def _write_use_only(
         return []
     if not case.found:
         patterns_behind(context, case.materials, silent, part)
-    return [(case.named, tuple(silent))]
+    return [(case.senses, tuple(silent))]
 
 
 def _write_no_allergen(context: AnswerContext, cases: Iterable[Case], part: Contribution) -> None:
@@ -290,7 +297,7 @@ def _write_no_allergen(context: AnswerContext, cases: Iterable[Case], part: Cont
         allergies = [a for a in context.parsed.person.allergies if a not in case.materials]
         if allergies and not any(f.against in allergies for f in case.found):
             key = "v_named_after" if _named_after(context, case.materials) else "v_no_allergen"
-            keys.setdefault((key, tuple(allergies)), []).append(name_of(context, case.named))
+            keys.setdefault((key, tuple(allergies)), []).append(name_of(context, case.senses))
     for (key, found), names in keys.items():
         values = {"x": context.verbalizer.join(names), "y": context.verbalizer.names(found)}
         part.opening.add(context.verbalizer.verbalize(key, **values))
@@ -361,7 +368,7 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     """Warn where the named trouble is, or may be, a pattern that the material does not suit."""
     differential = context.differential
     nature = differential.leaning or differential.likely
-    if not (differential.undecided or nature):
+    if not (differential.is_undecided or nature):
         return False
     patterns = differential.of_nature(nature) if nature else differential.patterns
     reasons = context.safety.against_states(material, [p.iri for p in patterns])
@@ -381,7 +388,7 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     part.opening.add(finish(text, context.verbalizer.stop), *because[:2])
     for each in found[:2]:
         part.warn(context, each, is_stated=True)
-    if differential.undecided:
+    if differential.is_undecided:
         question_texts(context, (*context.parsed.ailments, *(p.iri for p in patterns)), part)
         if not part.follow_up:
             part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
@@ -389,20 +396,20 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
 
 
 def _write_closing(
-    context: AnswerContext, part: Contribution, every: Sequence[Finding], level: str
+    context: AnswerContext, part: Contribution, findings: Sequence[Finding], level: str
 ) -> None:
     """Write in a sentence or two what to watch, and whom to ask with what to say."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    told = (*parsed.states, *parsed.person.drugs, *parsed.person.states)
-    if not (every or part.warnings or any((told, parsed.person.allergies))):
+    stated = (*parsed.states, *parsed.person.drugs, *parsed.person.states)
+    if not (findings or part.warnings or any((stated, parsed.person.allergies))):
         write_others(context, part)
-    met = [f for f in every if f.severity == "interaction"]
+    met = [f for f in findings if f.severity == "interaction"]
     notes = " ".join(context.verbalizer.note(f.fact) for f in met)
     watched = [] if _CUES["watch-told"].search(notes) else context.watch(*(f.against for f in met))
     texts = list(filter(None, (_ask_whom(context, part, level), *watched[:1])))
     if texts:
         part.section("h_doctor").add(verbalizer.space.join(texts))
-    allergic = any(verdict_key(f) == "v_allergy" for f in every)
+    allergic = any(verdict_key(f) == "v_allergy" for f in findings)
     if allergic:
         write_red_flags(context, [resource("disease-food-allergy").value], part)
     elif level in BARRING or parsed.is_of_child():
@@ -437,7 +444,7 @@ def _is_prescription(context: AnswerContext, part: Contribution) -> bool:
     return formula or clash or context.parsed.frame.has_cue("prescription")
 
 
-_SAID: Final = (
+_STATED: Final = (
     SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn,
     SHIYI.isEffectiveFor,
 )  # fmt: skip
@@ -445,7 +452,7 @@ _LONG_TERM_TEXTS: Final = (
     SHIYI.safetyNote, SHIYI.useRestriction, SHIYI.consumptionMethod, SHIYI.dietaryBenefit,
     SHIYI.primaryEffect,
 )  # fmt: skip
-_MOST_THINGS, _MOST_READ, _MOST_SAID = 4, 256, 3  # Shiyi's
+_MOST_THINGS, _MOST_READ, _MOST_STATED = 4, 256, 3  # Shiyi's
 
 
 def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
@@ -484,16 +491,16 @@ def _long_term_pieces(context: AnswerContext, group: Iterable[str]) -> list[Piec
         pieces.append(
             ((apart if pieces else "") + name + note + verbalizer.sources(facts[:1]), facts)
         )
-    return pieces[:_MOST_SAID]
+    return pieces[:_MOST_STATED]
 
 
 def _notes(context: AnswerContext, group: Iterable[str]) -> dict[str, tuple[str, tuple[Fact, ...]]]:
     facts, own = context.facts, tuple(group)
-    near = [k for each in own for k in facts.kin(each)]
+    near = [k for each in own for k in facts.siblings(each)]
     made_of = [f.object for each in own for f in facts.of(each, SHIYI.hasIngredient)]
     found: dict[str, tuple[str, tuple[Fact, ...]]] = {}
     for thing in dict.fromkeys((*own, *near, *made_of)):
-        if len(found) < _MOST_SAID:
+        if len(found) < _MOST_STATED:
             for note, fact_texts in _list_notes(context, thing):
                 found.setdefault(note.rstrip("。."), (thing, fact_texts))
     return found
@@ -501,7 +508,7 @@ def _notes(context: AnswerContext, group: Iterable[str]) -> dict[str, tuple[str,
 
 def _list_notes(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     facts, verbalizer = context.facts, context.verbalizer
-    for fact in islice(facts.of(thing, *_SAID), _MOST_READ):
+    for fact in islice(facts.of(thing, *_STATED), _MOST_READ):
         note = _CUES["for-long-noted"].search(
             context.evidences.qualifier(fact.claim, "note_zh")
         ) and verbalizer.note(fact)

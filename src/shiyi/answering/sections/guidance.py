@@ -93,14 +93,14 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
     if parsed.urgent or parsed.is_feverish_child() or parsed.asks_of_unknown() or listed:
         return ()
-    named = _named(parsed)
+    named = _list_things(parsed)
     reach = _reach(context, named)
-    topics, opposed = _topics(parsed), _opposed(context)
+    topics, opposed = _topics(parsed), _find_opposed(context)
     found = [
         _weigh(guide, _rank(guide, topics, parsed), context, named)
         for guide in _candidates(context, reach, len(named))
         if not _is_apart(guide, parsed)
-        and not (opened and not context.evidences.opened(guide.fact.claim))
+        and not (opened and not context.evidences.is_opened(guide.fact.claim))
         and guide.fact.subject not in opposed
     ]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
@@ -111,12 +111,12 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     found = [g for g in near if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
-    return _chosen(found, len(parsed.groups), topics[0])
+    return _choose(found, len(parsed.groups), topics[0])
 
 
-def _opposed(context: AnswerContext) -> frozenset[str]:
+def _find_opposed(context: AnswerContext) -> frozenset[str]:
     """Return the states that nothing suits which has an effect that is wished for."""
-    found = (context.facts.into(aim, SHIYI.hasEfficacy) for aim in context.parsed.aims)
+    found = (context.facts.inverse(aim, SHIYI.hasEfficacy) for aim in context.parsed.aims)
     against = [{f.against for f in context.safety.conditional(e.subject)} for x in found for e in x]
     return frozenset(set.intersection(*against)) if against else frozenset()
 
@@ -136,7 +136,7 @@ def _is_overruled(context: AnswerContext, guide: Guide) -> bool:
     return any(guide.about and not {*near(each)}.intersection(guide.about) for each in against)
 
 
-def _named(parsed: Question) -> list[tuple[str, ...]]:
+def _list_things(parsed: Question) -> list[tuple[str, ...]]:
     """List the things of a question that guidance may be of, each with the senses of its name."""
     single = (
         *parsed.drugs, *parsed.ailments, *parsed.constitutions, *parsed.populations, *parsed.aims,
@@ -178,7 +178,7 @@ def _near(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
         yield from ((each, _NARROWER) for each in facts.below(iri)[1:])
     else:
         far = _SOURCE if facts.is_a(iri, SHIYI.DSIngredient) else _KIN
-        yield from ((each, far) for each in facts.kin(iri))
+        yield from ((each, far) for each in facts.siblings(iri))
 
 
 def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Guide]:
@@ -277,7 +277,7 @@ def _order(guide: Guide, topics: Mapping[str, int]) -> tuple[float, int, int, in
     return -guide.points, guide.rank, guide.distance, place, gravity, guide.fact.claim
 
 
-def _chosen(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tuple[Guide, ...]:
+def _choose(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tuple[Guide, ...]:
     """Return the best statement with those that are as good, what is barred first.
 
     ``things`` counts the foods and the like that are named: they come before all else.

@@ -44,7 +44,9 @@ def write_avoid_list(context: AnswerContext) -> Contribution:
         if not drug and (medicines := [f for f in found if _is_medicine(context, f.other(state))]):
             found = [f for f in found if f not in medicines]
             names = verbalizer.names(f.other(state) for f in medicines[:_MOST_AVOIDED])
-            text = verbalizer.verbalize("a_medicines", sign=verbalizer.the(state), items=names)
+            text = verbalizer.verbalize(
+                "a_medicines", sign=verbalizer.inline_name(state), items=names
+            )
             if context.parsed.frame.has_cue("medicine"):
                 part.section("h_caution").add(text, *medicines[:_MOST_AVOIDED])
         if not found:
@@ -56,7 +58,7 @@ def write_avoid_list(context: AnswerContext) -> Contribution:
         people = context.facts.is_a(state, SHIYI.Population)
         key = "a_avoid_with" if drug else "a_avoid_person" if people else "a_avoid"
         pieces = cite_each(
-            context, key, verbalizer.the(state), [(f.other(state), f) for f in facts]
+            context, key, verbalizer.inline_name(state), [(f.other(state), f) for f in facts]
         )
         rest = len(found) - len(facts)
         end = verbalizer.verbalize("a_rest", n=str(rest)) if rest else ""
@@ -148,16 +150,16 @@ def _write_leave(context: AnswerContext, thing: str, part: Contribution) -> bool
     before = len(part.opening.lines)
     for poison in context.safety.poisons(thing):
         part.warn(context, poison, is_stated=True)
-        part.opening.add(write_toxic_verdict(context, poison), *poison.stated)
+        part.opening.add(write_toxic_verdict(context, poison), *poison.stated_claims)
     grave = write_grave_note(context, thing, part)
     general = not grave and _is_conditional(context, thing)
     if general:
         part.opening.add(
             context.verbalizer.verbalize("v_general", x=context.verbalizer.name(thing))
         )
-    write_cautions(context, thing, part, most=_MOST_OTHERS, first=True)
+    write_cautions(context, thing, part, limit=_MOST_OTHERS, first=True)
     for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES] if not general else ():
-        write_cautions(context, link.object, part, most=_MOST_OTHERS, first=True)
+        write_cautions(context, link.object, part, limit=_MOST_OTHERS, first=True)
     if len(part.opening.lines) == before:
         _write_nobody(context, thing, part)
     return general
@@ -167,9 +169,9 @@ def _write_against(context: AnswerContext, thing: str, part: Contribution) -> No
     """Write all that is recorded against a thing and what it is made of."""
     before = len(part.opening.lines)
     write_toxic(context, thing, part)
-    write_cautions(context, thing, part, most=6, first=True)
+    write_cautions(context, thing, part, limit=6, first=True)
     for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
-        write_cautions(context, link.object, part, most=6, first=True)
+        write_cautions(context, link.object, part, limit=6, first=True)
     _harms(context, thing, part)
     if len(part.opening.lines) == before and not _is_warned_of(context, thing):
         _write_nobody(context, thing, part)
@@ -261,20 +263,20 @@ def cite_each(
     return [*pieces, (after, ())]
 
 
-def _rank(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
+def _rank(context: AnswerContext, facts: Iterable[Fact]) -> list[Fact]:
     """Keep each thing once: what people eat first, then by :func:`precedence`."""
 
     def thing(fact: Fact) -> str:
         return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
 
-    found = tuple(found)
-    rank = precedence(context, map(thing, found))
+    facts = tuple(facts)
+    rank = precedence(context, map(thing, facts))
 
     def place(fact: Fact) -> tuple[object, ...]:
         return not context.facts.is_a(thing(fact), SHIYI.Food), *rank(thing(fact), fact)
 
     best: dict[str, Fact] = {}
-    for fact in sorted(found, key=place):
+    for fact in sorted(facts, key=place):
         best.setdefault(thing(fact), fact)
     return list(best.values())
 
@@ -290,7 +292,7 @@ def _interactions(context: AnswerContext, drug: str) -> list[Fact]:
     for fact in sorted(every, key=weight):
         thing = next(e for e in (fact.subject, fact.object) if context.facts.is_a(e, *MATERIAL))
         if not any(
-            k in gravest for k in context.facts.kin(thing)
+            k in gravest for k in context.facts.siblings(thing)
         ):  # the herb, or what is sold of it
             gravest.setdefault(thing, fact)
     return list(gravest.values())
@@ -299,7 +301,7 @@ def _interactions(context: AnswerContext, drug: str) -> list[Fact]:
 def _ends(context: AnswerContext, drug: str) -> list[Fact]:
     met = (
         *context.facts.of(drug, SHIYI.interactsWith),
-        *context.facts.into(drug, SHIYI.interactsWith),
+        *context.facts.inverse(drug, SHIYI.interactsWith),
     )
     return [f for f in met if context.facts.is_a(f.other(drug), *MATERIAL)]
 
@@ -331,7 +333,7 @@ def write_none(language: str) -> str:
 def report(
     context: AnswerContext,
     retrieved: Retrieval,
-    least: float,
+    minimum: float,
     written: Collection[str] = (),
     *,
     opened: bool,
@@ -340,7 +342,7 @@ def report(
 
     The first line answers, unless it is ``opened`` already.
 
-    A benefit is left out where it is stored with less than ``least``, where a source rates it as
+    A benefit is left out where it is stored with less than ``minimum``, where a source rates it as
     insufficient, where cold or heat is not decided, and where the safety check speaks against the
     thing for this person; what was asked about is then warned of.
     """
@@ -356,7 +358,7 @@ def report(
         fact
         for fact in found
         if fact.claim not in written
-        and (not is_benefit(fact) or not fact.positive or _may_help(context, fact, least, part))
+        and (not is_benefit(fact) or not fact.positive or _may_help(context, fact, minimum, part))
     ]
     profile = _profile(context, usable)
     shown = {f.claim for f in profile.facts} if profile else set[str]()
@@ -409,7 +411,7 @@ def write_school(
 
 
 def write_texts(
-    context: AnswerContext, retrieved: Retrieval, least: float, part: Contribution
+    context: AnswerContext, retrieved: Retrieval, minimum: float, part: Contribution
 ) -> list[Line]:
     """Return what texts hold of words that no concept was found for, with their notes."""
     lines, verbalizer, parsed = list[Line](), context.verbalizer, context.parsed
@@ -418,7 +420,7 @@ def write_texts(
     for fact in (each.fact for each in retrieved.beside):
         if fact.predicate in CAUTION and fact.object not in mine:
             continue  # whom else it does not suit is not asked
-        if fact.language or (is_benefit(fact) and not _may_help(context, fact, least, part)):
+        if fact.language or (is_benefit(fact) and not _may_help(context, fact, minimum, part)):
             continue
         key = (fact.subject, fact.predicate.value, "of", fact.positive, fact.origin)
         text = finish(_line(context, key, [fact]).text, end)
@@ -458,9 +460,9 @@ def _bears(context: AnswerContext, fact: Fact) -> bool:
     return not things or fact.subject in things or fact.object in things
 
 
-def _may_help(context: AnswerContext, fact: Fact, least: float, part: Contribution) -> bool:
+def _may_help(context: AnswerContext, fact: Fact, minimum: float, part: Contribution) -> bool:
     """Return whether this person may be given a benefit; warn where the asked thing is unsafe."""
-    if context.differential.undecided or fact.confidence < least:
+    if context.differential.is_undecided or fact.confidence < minimum:
         return False
     if not context.evidences.supports(fact.claim):
         return False

@@ -170,7 +170,7 @@ def write_unknown(context: AnswerContext) -> Contribution:
     """State that nothing is known of the thing, and what that means for who takes medicines."""
     verbalizer, part = context.verbalizer, Contribution()
     words = context.parsed.unknown[:3]
-    part.opening.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
+    part.opening.add(verbalizer.verbalize("o_unheard", words=verbalizer.quote(words)))
     if drugs := context.parsed.person.drugs:
         names = verbalizer.names(drugs[:_MOST_NAMED])
         part.opening.add(verbalizer.verbalize("o_unheard_with", drugs=names))

@@ -91,20 +91,20 @@ class _Search:
                 self._derived.setdefault(ground, set()).add(claim)
 
     def rejections(
-        self, outcome: str, now: str, wanted: Recommendation | None = None
+        self, outcome: str, now: str, target: Recommendation | None = None
     ) -> Iterator[Pivot]:
         """Yield the smallest sets of claims without which an outcome is another."""
         front = [frozenset[str]()]
         for _ in range(_WIDEST):
             nodes = dict.fromkeys(
-                node | {claim} for node in front for claim in self._rests_on(node, wanted) - node
+                node | {claim} for node in front for claim in self._rests_on(node, target) - node
             )
             front, found = [], list[tuple[frozenset[str], str]]()
             for node in nodes:
                 answer = self._without(node)
                 if answer is None:
                     break
-                then = _verdict(answer) if wanted is None else _label(answer, wanted)
+                then = _verdict(answer) if target is None else _label(answer, target)
                 if then == now:
                     front.append(node)
                 else:
@@ -123,7 +123,7 @@ class _Search:
         tried = [f for f in candidates(self.runtime.store) if {f.subject, f.object} & about]
         self.complete &= len(tried) <= _ADDED
         for fact in tried[:_ADDED]:
-            answer = ask(self.runtime.changed((), (fact,)), self.request)
+            answer = ask(self.runtime.with_changes((), (fact,)), self.request)
             then = {VERDICT: _verdict(answer), RECOMMENDATION: _labels(answer)}
             for outcome, value in then.items():
                 if value != now[outcome]:
@@ -136,19 +136,19 @@ class _Search:
                 self.complete = False
                 return None
             gone = set(claims).union(*(self._derived.get(each, ()) for each in claims))
-            self._answers[claims] = ask(self.runtime.changed(gone, ()), self.request)
+            self._answers[claims] = ask(self.runtime.with_changes(gone, ()), self.request)
         return self._answers[claims]
 
-    def _rests_on(self, withheld: frozenset[str], wanted: Recommendation | None) -> frozenset[str]:
+    def _rests_on(self, withheld: frozenset[str], target: Recommendation | None) -> frozenset[str]:
         """Return the asserted claims that an outcome rests on while some are withheld."""
         answer = self._answers[withheld]
-        if wanted is None:
+        if target is None:
             first = next((s.claims for s in answer.sentences if s.claims), ())
             claims: Iterable[str] = chain(first, self._gravest(answer))
         else:
-            own = (r.claims for r in answer.recommendations if r.iri == wanted.iri)
+            own = (r.claims for r in answer.recommendations if r.iri == target.iri)
             along = (
-                [h.claim for h in p.hops] for p in answer.paths if p.entities[-1] == wanted.iri
+                [h.claim for h in p.hops] for p in answer.paths if p.entities[-1] == target.iri
             )
             claims = chain.from_iterable((*own, *along))
         premises = self.runtime.facts.premises
@@ -170,9 +170,9 @@ def _verdict(answer: Answer) -> str:
     return " ".join(filter(None, (answer.verdict.kind, answer.verdict.severity)))
 
 
-def _label(answer: Answer, wanted: Recommendation) -> str:
-    return next((r.label for r in answer.recommendations if r.iri == wanted.iri), "")
-
-
 def _labels(answer: Answer) -> str:
     return ", ".join(each.label for each in answer.recommendations)
+
+
+def _label(answer: Answer, recommendation: Recommendation) -> str:
+    return next((r.label for r in answer.recommendations if r.iri == recommendation.iri), "")

@@ -98,7 +98,7 @@ def write(
         warned = part.warnings and is_mild(context, chosen)  # which comes first
         place = len(part.opening.lines) if warned else place
         told, part.opening.lines[place:] = part.opening.lines[place:], []
-        part.take(write_guidance(context, chosen))
+        part.extend(write_guidance(context, chosen))
         part.opening.lines += told
     return part
 
@@ -111,14 +111,14 @@ def _write_forms(
     beyond = parsed.is_only_beyond_food() and not parsed.urgent
     forms = _forms if method in BY_PATHS else partial(_reporters, method=method)
     for form in forms(context, retrieved, runtime):
-        part.take(form(context))
+        part.extend(form(context))
     least = runtime.settings.answer.recommend_from
     written = method != "none" and not (parsed.urgent or beyond)
     if written and _reports(context, retrieved, part, method):
         opened = bool(part.opening.lines)
-        part.take(report(context, retrieved, least, _list_stated_claims(part), opened=opened))
+        part.extend(report(context, retrieved, least, _list_stated_claims(part), opened=opened))
     if runtime.school:
-        part.take(write_school(context, retrieved, runtime.school.iri, _list_stated_claims(part)))
+        part.extend(write_school(context, retrieved, runtime.school.iri, _list_stated_claims(part)))
     if written:
         _write_texts(context, part, retrieved, least)
     unanswered = parsed.frame.has_cue("unanswered")
@@ -140,7 +140,7 @@ def _rests_on(line: Line, predicate: NamedNode) -> bool:
 
 def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Contribution) -> None:
     """Write the guidance that answers, and what the safety check finds; what is grave first."""
-    told = write_guidance(context, chosen)
+    guided = write_guidance(context, chosen)
     met = context.parsed.groups and context.parsed.meets_anything()
     checked = _write_warned_verdict(context) if met else Contribution()
     asking = {context.verbalizer.verbalize(key) for key in _ASKING}
@@ -171,25 +171,25 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
         noted = Contribution()
         write_long_term_use(context, noted)
         noted.opening.lines = [line for line in noted.opening.lines if line.facts]
-        part.take(noted)
+        part.extend(noted)
     rated = {context.evidences.rating(c) for w in checked.warnings for c in w.claims}
     grave = "major" in rated or any(w.severity == "contraindicated" for w in checked.warnings)
-    for each in (checked, told) if grave or mild else (told, checked):
-        part.take(each)
+    for each in (checked, guided) if grave or mild else (guided, checked):
+        part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
     write_ratings(context, part)
 
 
 def _write_texts(
-    context: AnswerContext, part: Contribution, retrieved: Retrieval, least: float
+    context: AnswerContext, part: Contribution, retrieved: Retrieval, minimum: float
 ) -> None:
     """Write what texts hold of unknown words, and what is recorded of long use if it is asked."""
     parsed = context.parsed
     if retrieved.beside:
         warned = part.warnings and parsed.meets_anything()  # which comes first
         place = len(part.opening.lines) if warned else 0
-        part.opening.lines[place:place] = write_texts(context, retrieved, least, part)
+        part.opening.lines[place:place] = write_texts(context, retrieved, minimum, part)
     asked = parsed.frame.has_cue("long-term") and not parsed.wants("how", "advice")
     if parsed.groups and asked:
         write_long_term_use(context, part)
@@ -203,7 +203,7 @@ def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrie
         words = parsed.unknown[:3]
         each_one = [verbalizer.verbalize("m_unlinked", word=w) for w in words]
         if len(words) > 1 and not part.shown.issuperset(each_one):
-            quoted = verbalizer.quoted(words)
+            quoted = verbalizer.quote(words)
             each_one = [verbalizer.verbalize("m_unlinked_several", words=quoted)]
         part.missing += each_one
     part.missing += retrieved.remarks
@@ -258,7 +258,7 @@ def _forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> li
     if parsed.urgent:
         return [_keep_warnings] if parsed.groups and parsed.meets_anything() else []
     if parsed.frame.has_cue("complains") and not parsed.groups:
-        return [partial(_said_first, text=context.verbalizer.verbalize("o_sorry"))]
+        return [partial(_write_stated_relations, text=context.verbalizer.verbalize("o_sorry"))]
     if parsed.is_only_beyond_food():
         return [write_referral] if MEDICAL.intersection(parsed.frame.topics) else []
     found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]
@@ -301,7 +301,7 @@ def _write_reasons(context: AnswerContext) -> Contribution:
         avoided = write_group(context) if find_groups(context) else write_avoid_list(context)
         noted = [(w.text, [avoided.facts[c] for c in w.claims]) for w in avoided.warnings]
         part = Contribution() if noted else part  # the notes are the reasons
-        part.take(avoided)
+        part.extend(avoided)
         for text, facts in noted[:_MOST_REASONS]:
             part.section("h_compare").add(text, *facts)
     return part
@@ -310,8 +310,8 @@ def _write_reasons(context: AnswerContext) -> Contribution:
 def _write_further_reasons(context: AnswerContext) -> Contribution:
     """Write the reasons that the safety check has not given."""
     part = _write_reasons(context)
-    said = {f.claim for line in write_compatibility(context).opening.lines for f in line.facts}
-    rest = [x for x in part.opening.lines if not said.issuperset(f.claim for f in x.facts)]
+    checked = {f.claim for line in write_compatibility(context).opening.lines for f in line.facts}
+    rest = [x for x in part.opening.lines if not checked.issuperset(f.claim for f in x.facts)]
     part.opening.lines = rest or part.opening.lines
     return part
 
@@ -320,7 +320,7 @@ def _dose(context: AnswerContext) -> Contribution:
     """Write the amounts that sources state, and who should leave out a group of foods."""
     part = write_dose(context)
     if find_groups(context) and context.parsed.states and not context.parsed.groups:
-        part.take(write_group(context))
+        part.extend(write_group(context))
     return part
 
 
@@ -387,7 +387,7 @@ def _is_barred(context: AnswerContext) -> bool:
 def _is_of_unknown(context: AnswerContext) -> bool:
     """Return whether the thing whose status is asked for is not known: what is named first."""
     facts, materials = context.facts, context.parsed.materials
-    near = (*materials, *(kin for each in materials for kin in facts.kin(each)))
+    near = (*materials, *(kin for each in materials for kin in facts.siblings(each)))
     first = next(iter(context.parsed.frame.focus), None)
     listed = any(facts.of(each, SHIYI.regulatoryStatus) for each in near)
     return bool(materials and first and not first.iri) and not listed
@@ -495,7 +495,7 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
         return [write_allergy]
     if ask == "may" and parsed.states:
         unnamed = context.verbalizer.verbalize("o_unnamed")
-        return [partial(_said_first, text=unnamed), write_avoid_list]
+        return [partial(_write_stated_relations, text=unnamed), write_avoid_list]
     return _record_forms(context)
 
 
@@ -504,13 +504,13 @@ def _unrecognized_forms(context: AnswerContext) -> list[Form]:
     words = context.parsed.unknown[:3]
     verbalizer = context.verbalizer
     if not words:
-        return [partial(_said_first, text=verbalizer.verbalize("o_what"))]
-    text = verbalizer.verbalize("o_not_recognised", words=verbalizer.quoted(words))
+        return [partial(_write_stated_relations, text=verbalizer.verbalize("o_what"))]
+    text = verbalizer.verbalize("o_not_recognised", words=verbalizer.quote(words))
     values = {verbalizer.verbalize("m_unlinked", word=word) for word in words}
-    return [partial(_said_first, text=text, found=values)]
+    return [partial(_write_stated_relations, text=text, found=values)]
 
 
-def _said_first(
+def _write_stated_relations(
     _: AnswerContext, *, text: str, found: frozenset[str] | set[str] = frozenset()
 ) -> Contribution:
     part = Contribution(shown=set(found))

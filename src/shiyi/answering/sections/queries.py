@@ -88,7 +88,7 @@ def _release_products(conditions: Iterable[Condition], facts: Facts) -> Iterator
     for low in (
         n for c in conditions if c.property == "hasIngredient" for n in facts.below(c.value)
     ):
-        yield from (f.subject for f in facts.into(low, SHIYI.hasIngredient) if f.origin)
+        yield from (f.subject for f in facts.inverse(low, SHIYI.hasIngredient) if f.origin)
 
 
 def compile_list(frame: Frame, facts: Facts) -> str:
@@ -193,17 +193,16 @@ def _pattern(number: int, condition: Condition, facts: Facts) -> str:
 
 def _filter_less_asserted(values: Collection[str], facts: Facts) -> str:
     """Return the filter of things that more is asserted another nature of than these."""
-    natures = [(thing, facts.of(thing, SHIYI.hasNature)) for thing in _values_with(values, facts)]
+    natures = [
+        (thing, facts.of(thing, SHIYI.hasNature))
+        for thing in {f.subject for value in values for f in facts.inverse(value, SHIYI.hasNature)}
+    ]
     less = [
         thing
         for thing, found in natures
         if max(found, key=lambda f: (f.confidence, f.object in values)).object not in values
     ]
     return f" FILTER(?thing NOT IN ({', '.join(map(_node, sorted(less)))}))" if less else ""
-
-
-def _values_with(values: Iterable[str], facts: Facts) -> set[str]:
-    return {f.subject for value in values for f in facts.into(value, SHIYI.hasNature)}
 
 
 def _year(condition: Condition) -> str:
@@ -261,7 +260,7 @@ def _matching_claims(thing: str, condition: Condition, facts: Facts) -> Iterator
     known = _OF_KIND if name.startswith(OF) else _JOINED.get(name, (name,))
     predicates = [NamedNode(VOCAB + each) for each in known]
     values = {low for iri in condition.value.split("|") for low in facts.below(iri)}
-    for fact in (*facts.of(thing, *predicates), *facts.into(thing, *predicates)):
+    for fact in (*facts.of(thing, *predicates), *facts.inverse(thing, *predicates)):
         if condition.property == YEAR or not condition.value or fact.other(thing) in values:
             yield fact
 
@@ -333,7 +332,7 @@ def _warn_of_toxic(context: AnswerContext, part: Contribution, things: Iterable[
     for thing in things:
         for poison in context.safety.poisons(thing):
             if poison.severity == "contraindicated":
-                degrees.setdefault(poison.against, []).append(poison.stated[0])
+                degrees.setdefault(poison.against, []).append(poison.stated_claims[0])
     for degree, facts in degrees.items():
         names = verbalizer.names(f.subject for f in facts)
         text = verbalizer.verbalize("f_toxic", x=names, y=verbalizer.name(degree))
@@ -365,7 +364,7 @@ def _conditions(context: AnswerContext, conditions: Iterable[Condition]) -> str:
 
 
 _GRAVE: Final = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
-_SAID: Final = {
+_PHRASES: Final = {
     BENEFIT: "l_benefit", HARM: "l_harm", MEETS: "l_meets", "hasIngredient": "l_with",
     "opposes": "l_opposes", "diet": "l_diet", "hasNutrient": "l_with",
     "isEffectiveFor": "l_effective",
@@ -388,7 +387,7 @@ def _condition(context: AnswerContext, condition: Condition) -> str:
         name = verbalizer.verbalize("l_degrees", x=name, y=others)
     if condition.property.startswith(OF):
         name = verbalizer.verbalize(f"l_{condition.property}")
-    elif key := _SAID.get(condition.property):
+    elif key := _PHRASES.get(condition.property):
         name = verbalizer.verbalize(key, x=verbalizer.name(values[0]))
     elif condition.property in ("hasNature", "hasFlavour", "hasMeridianTropism"):
         name = verbalizer.verbalize(f"property_{condition.property}", o=name)

@@ -129,7 +129,7 @@ def _of_relations(
 ) -> str:
     """Return which of the things that one name may mean has such a relation, else the first."""
     facts = context.facts
-    has = (x for x in group if facts.of(x, *predicates) or facts.into(x, *predicates))
+    has = (x for x in group if facts.of(x, *predicates) or facts.inverse(x, *predicates))
     return next(has, group[0]) if predicates else group[0]
 
 
@@ -201,7 +201,7 @@ def write_identity(context: AnswerContext) -> Contribution:
             words.setdefault(focus.iri, {})[focus.text] = None
     for iri, named in words.items():
         if len(named) > 1:
-            values = {"words": verbalizer.quoted(named), "x": verbalizer.name(iri)}
+            values = {"words": verbalizer.quote(named), "x": verbalizer.name(iri)}
             part.opening.add(verbalizer.verbalize("n_same", **values))
     return part
 
@@ -228,7 +228,7 @@ def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
             section.lines += list(relation_lines(context, thing, predicate, named=named))[:1]
         del part.section("h_facts").lines[most:]
         if most > 1 or context.parsed.frame.has_cue("permission"):
-            write_cautions(context, thing, part, most=2, notes=False)
+            write_cautions(context, thing, part, limit=2, notes=False)
     if not context.parsed.wants("compare"):
         distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
@@ -266,12 +266,12 @@ def write_toxic(context: AnswerContext, thing: str, part: Contribution) -> None:
     """Write that a thing is toxic, and warn of it."""
     for poison in context.safety.poisons(thing):
         part.warn(context, poison, is_stated=True)
-        part.opening.add(context.verbalizer.finding(poison), *poison.stated)
+        part.opening.add(context.verbalizer.state_finding(poison), *poison.stated_claims)
 
 
 def describe(context: AnswerContext, thing: str, part: Contribution) -> None:
     """Write what a thing is in one line: its profile, or its herb's, or a text of its effect."""
-    for each in (thing, *context.facts.kin(thing)):
+    for each in (thing, *context.facts.siblings(thing)):
         text, facts = context.verbalizer.profile(each)
         if text:
             part.opening.add(finish(text, context.verbalizer.stop), *facts)
@@ -308,7 +308,7 @@ def relation_lines(
         rest = len(every) - len(found)
         end = verbalizer.verbalize("a_rest", n=str(rest)) if rest and named else ""
         yield Line(((text + end, found),), 1)
-    elif into := facts.into(thing, predicate)[:_MOST_LISTED]:
+    elif into := facts.inverse(thing, predicate)[:_MOST_LISTED]:
         values = verbalizer.names(f.subject for f in into)
         text = verbalizer.verbalize("p_into", x=verbalizer.name(thing), p=name, o=values)
         yield Line(((text, into),), 1)
@@ -319,7 +319,7 @@ def write_cautions(
     thing: str,
     part: Contribution,
     *,
-    most: int = 4,
+    limit: int = 4,
     first: bool = False,
     notes: bool = True,
 ) -> None:
@@ -331,7 +331,7 @@ def write_cautions(
     verbalizer, section = context.verbalizer, part.section("h_caution")
     every = context.safety.conditional(thing)
     against = [f for f in every if f.against not in context.parsed.absent]
-    if pieces := caution_pieces(context, against, most, rest=not first or most > _MOST_LINES):
+    if pieces := caution_pieces(context, against, limit, rest=not first or limit > _MOST_LINES):
         name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
         place = part.opening if first else section
         place.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
@@ -378,7 +378,7 @@ def write_evidence(context: AnswerContext) -> Contribution:
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     sought = (*parsed.ailments, *parsed.aims)
     for group in parsed.groups[:_MOST_NAMED]:
-        known = (*group, *(k for each in group for k in context.facts.kin(each)))
+        known = (*group, *(k for each in group for k in context.facts.siblings(each)))
         thing, lines = group[0], list[Line]()
         case = assess_case(context, group)
         joined_by = aims(context, case)
@@ -397,8 +397,8 @@ def write_evidence(context: AnswerContext) -> Contribution:
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(sought)}
             part.opening.add(verbalizer.verbalize("e_none" if sought else "e_none_any", **values))
         part.opening.lines += lines
-        silent = [p for p in parsed.populations if not case.met(p)]
-        if silent and case.named:
+        silent = [p for p in parsed.populations if not case.findings_against(p)]
+        if silent and case.senses:
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(silent)}
             pair = verbalizer.verbalize("v_with", **values)
             part.opening.add(verbalizer.verbalize("v_none", pairs=pair))
@@ -446,7 +446,7 @@ def write_preparation(context: AnswerContext) -> Contribution:
         thing = group[0]
         if barred := [p for p in context.safety.poisons(thing) if p.severity == "contraindicated"]:
             part.warn(context, barred[0], is_stated=True)
-            part.opening.add(write_toxic_verdict(context, barred[0]), *barred[0].stated)
+            part.opening.add(write_toxic_verdict(context, barred[0]), *barred[0].stated_claims)
             continue
         write_toxic(context, thing, part)
         lines = [
@@ -469,7 +469,7 @@ def _made_of(context: AnswerContext, thing: str, part: Contribution, *, with_dis
     verbalizer, facts = context.verbalizer, context.facts
     parts = facts.of(thing, SHIYI.hasIngredient)[:_MOST_PARTS]
     dishes = [
-        f for f in facts.into(thing, SHIYI.hasIngredient) if facts.is_a(f.subject, SHIYI.Dish)
+        f for f in facts.inverse(thing, SHIYI.hasIngredient) if facts.is_a(f.subject, SHIYI.Dish)
     ][: _MOST_DISHES * with_dishes]
     for key, found, ends in (
         ("h_made_of", parts, [f.object for f in parts]),
@@ -502,10 +502,10 @@ def write_dose(context: AnswerContext) -> Contribution:
         part.warn(context, each, is_stated=True)
     verdict = Contribution()
     barred = write_verdicts(context, found, verdict) in BARRING
-    told = Section("", stated[:_MOST_LINES])
+    doses = Section("", stated[:_MOST_LINES])
     if not stated:
-        told.add(verbalizer.verbalize("s_child" if parsed.is_of_child() else "s_dose"))
-    part.opening.lines += [*(() if barred else told.lines), *verdict.opening.lines]
+        doses.add(verbalizer.verbalize("s_child" if parsed.is_of_child() else "s_dose"))
+    part.opening.lines += [*(() if barred else doses.lines), *verdict.opening.lines]
     if parsed.groups and stated and not barred:
         part.section("h_doctor").add(verbalizer.verbalize("s_dose_ask"))
     return part
@@ -539,18 +539,18 @@ def write_reasons(context: AnswerContext) -> Contribution:
     explained = any(f.predicate == SHIYI.mechanismOfAction for f in _facts_of(part))
     if not text and not explained:
         named = (*(g[0] for g in parsed.groups), *parsed.states, *parsed.aims)
-        words = verbalizer.names(named) or verbalizer.quoted(parsed.unknown[:2])
+        words = verbalizer.names(named) or verbalizer.quote(parsed.unknown[:2])
         section = Section("")
-        section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
+        section.add(
+            verbalizer.verbalize("w_none", items=words)
+            if words
+            else context.verbalizer.verbalize("o_what")
+        )
         part.opening.lines[:0] = section.lines
         for group in parsed.groups[:2]:
-            write_cautions(context, group[0], part, most=2, notes=False)
+            write_cautions(context, group[0], part, limit=2, notes=False)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
-
-
-def _ask_what(context: AnswerContext) -> str:
-    return context.verbalizer.verbalize("o_what")
 
 
 def _reasons(context: AnswerContext) -> list[Fact]:

@@ -56,7 +56,7 @@ def write_meaning(context: AnswerContext) -> Contribution:
         return write_law(context)
     if not part.opening.lines:
         longest = sorted(parsed.unknown, key=len, reverse=True)[:1]  # the term, of what is quoted
-        words = verbalizer.quoted(longest)
+        words = verbalizer.quote(longest)
         part.shown |= {verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]}
         part.opening.add(
             verbalizer.verbalize("n_none", words=words) if words else verbalizer.verbalize("o_what")
@@ -73,7 +73,7 @@ def _write_term(context: AnswerContext, iri: str, part: Contribution) -> None:
         for p in (*_DESCRIBING, SHIYI.directedAt)
         for line in relation_lines(context, iri, p, named=False)
     ]
-    shown = facts.into(iri, SHIYI.hasManifestation)[:_MOST_LISTED]
+    shown = facts.inverse(iri, SHIYI.hasManifestation)[:_MOST_LISTED]
     first = verbalizer.verbalize("n_kind", x=verbalizer.name(iri), kind=kind)
     if lines:
         text, found = lines[0].pieces[0]
@@ -129,7 +129,7 @@ def _rules_named(context: AnswerContext) -> tuple[str, ...]:
 def _status(context: AnswerContext, group: Sequence[str], part: Contribution) -> tuple[str, ...]:
     """Write the legal status of a thing, else of a relative of one species; return its rule."""
     verbalizer, facts = context.verbalizer, context.facts
-    near = (*group[:2], *(kin for each in group[:2] for kin in facts.kin(each)))
+    near = (*group[:2], *(kin for each in group[:2] for kin in facts.siblings(each)))
     thing = next((x for x in near if facts.of(x, SHIYI.regulatoryStatus)), group[0])
     found = facts.of(thing, SHIYI.regulatoryStatus)
     if not found or thing not in group:
@@ -200,7 +200,7 @@ def _candidates(context: AnswerContext) -> list[tuple[str, list[Fact]]]:
         for near in context.facts.above(ailment):
             for fact in context.facts.of(near, SHIYI.relatedConstitution):
                 met.setdefault(fact.object, []).append(fact)
-            for fact in context.facts.into(near, SHIYI.hasManifestation):
+            for fact in context.facts.inverse(near, SHIYI.hasManifestation):
                 if context.facts.is_a(fact.subject, SHIYI.Constitution):
                     met.setdefault(fact.subject, []).append(fact)
 
@@ -260,7 +260,7 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
         signs, number = verbalizer.names(found), numbers["number"]
         text = verbalizer.verbalize("s_emergency", signs=signs, number=number)
         text = capital(text, verbalizer.language)
-        flags = [f for e in found for f in context.facts.into(e, SHIYI.hasRedFlag)][:3]
+        flags = [f for e in found for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
     if not any(warning.severity == "emergency" for warning in part.warnings):
@@ -305,7 +305,7 @@ def write_patterns(context: AnswerContext) -> Contribution:
         text = verbalizer.verbalize(
             "d_possible",
             sign=verbalizer.names(key),
-            states=verbalizer.these((p.iri for p in found), "or"),
+            states=verbalizer.inline_names((p.iri for p in found), "or"),
         )
         part.section("h_facts").add(text, *(f for p in found for f in p.signs))
     checks(context, context.parsed.ailments, part)

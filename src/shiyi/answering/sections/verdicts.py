@@ -49,7 +49,7 @@ class Case:
     kin: tuple[str, ...] = ()  # relatives among the materials, which nobody named
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def senses(self) -> tuple[str, ...]:
         """List the materials that the name may mean, without their relatives."""
         return tuple(m for m in self.materials if m not in self.kin)
 
@@ -58,7 +58,7 @@ class Case:
         """Return whether it is not to be taken, which says enough."""
         return any(f.severity == "contraindicated" for f in self.found)
 
-    def met(self, target: str) -> tuple[Finding, ...]:
+    def findings_against(self, target: str) -> tuple[Finding, ...]:
         """List what was found against one target."""
         return tuple(f for f in self.found if f.against == target)
 
@@ -109,28 +109,30 @@ class _Relatives:
     found: tuple[Finding, ...]
     instead: Mapping[str, str]  # the relative that a thing beside was checked as
 
-    def besides(self, context: AnswerContext, found: Sequence[Finding]) -> "_Relatives":
-        """Keep what is not ``found`` of the thing itself, or is rated graver than that.
+    def besides(self, context: AnswerContext, findings: Sequence[Finding]) -> "_Relatives":
+        """Keep what ``findings`` of the thing itself lack, and what is rated graver.
 
         So the herb and what is sold of it, which two languages name by one word, are judged alike.
         """
         known: dict[str, int] = {}
-        for each in found:
+        for each in findings:
             rank = _gravity(context, each)
             known[each.against] = min(rank, known.get(each.against, rank))
-        found = tuple(
+        findings = tuple(
             f
             for f in self.found
             if f.against not in known or _gravity(context, f) < known[f.against]
         )
-        materials = {f.material for f in found}
-        return _Relatives(tuple(m for m in self.materials if m in materials), found, self.instead)
+        materials = {f.material for f in findings}
+        return _Relatives(
+            tuple(m for m in self.materials if m in materials), findings, self.instead
+        )
 
 
-def _gravity(context: AnswerContext, found: Finding) -> int:
+def _gravity(context: AnswerContext, finding: Finding) -> int:
     """Order findings of interactions by their ratings; any other comes first."""
-    rated = bool(found.facts) and found.fact.predicate in INTERACTION
-    return context.evidences.gravity(found.fact.claim) if rated else -1
+    rated = bool(finding.facts) and finding.fact.predicate in INTERACTION
+    return context.evidences.gravity(finding.fact.claim) if rated else -1
 
 
 def _of_kin(
@@ -138,13 +140,13 @@ def _of_kin(
 ) -> _Relatives:
     """Check the relatives of a material, then the material against those of what comes later."""
     person, named = context.parsed.person, context.parsed.materials
-    found: dict[str, tuple[Finding, ...]] = {}
-    for each in dict.fromkeys(o for m in group for o in context.facts.kin(m) if o not in named):
+    siblings, found = context.facts.siblings, dict[str, tuple[Finding, ...]]()
+    for each in dict.fromkeys(o for m in group for o in siblings(m) if o not in named):
         if reasons := context.safety.check(each, person, beside):
             found[each] = reasons
     if found:
         return _Relatives(tuple(found), tuple(f for each in found.values() for f in each), {})
-    near = {o: other for other in later for o in context.facts.kin(other) if o not in named}
+    near = {o: other for other in later for o in siblings(other) if o not in named}
     clashes = [f for m in group for f in context.safety.check(m, Person(), near)]
     return _Relatives((), tuple(clashes), {near[f.against]: f.against for f in clashes})
 
@@ -224,7 +226,9 @@ def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
         return found
     for target in case.targets:
         near = context.facts.above(target)
-        if not case.met(target) and not any(benefits(context, m, target) for m in case.materials):
+        if not case.findings_against(target) and not any(
+            benefits(context, m, target) for m in case.materials
+        ):
             pairs = (
                 (has, aim)
                 for m in case.materials
@@ -251,7 +255,7 @@ def write_symptoms(
         "v_effect",
         x=verbalizer.names(f.subject for f in has),
         y=verbalizer.names(aimed),
-        effects=verbalizer.quoted(dict.fromkeys(verbalizer.name(f.object) for f in has)),
+        effects=verbalizer.quote(dict.fromkeys(verbalizer.name(f.object) for f in has)),
         signs=verbalizer.names(f.object for f in facts if f not in has),
     )
     place = part.section("h_compare") if beside else part.opening
@@ -284,9 +288,9 @@ def patterns_behind(
                 f for m in materials for f in context.safety.against_states(m, [link.object])
             ]
             if fits and not against:
-                values = {"x": name_of(context, materials), "y": verbalizer.the(disease)}
+                values = {"x": name_of(context, materials), "y": verbalizer.inline_name(disease)}
                 sentence = verbalizer.verbalize(
-                    "v_via", state=verbalizer.the(link.object), **values
+                    "v_via", state=verbalizer.inline_name(link.object), **values
                 )
                 part.section("h_compare").add(capital(sentence, verbalizer.language), link, fits[0])
                 break
@@ -345,13 +349,13 @@ _GRADES: Final = {"g_unfit": "v_unfit", "g_discouraged": "v_unfit", "g_limited":
 _MOST_NOTES: Final = 3  # of one line
 
 
-def write_verdicts(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> str:
+def write_verdicts(context: AnswerContext, findings: Iterable[Finding], part: Contribution) -> str:
     """Write a line for each level of gravity that is met, the gravest first; return that level.
 
     A line opens with the verdict; the notes of its claims follow as the reasons.
     """
     levels: dict[str, list[Finding]] = {}
-    for each in every:
+    for each in findings:
         levels.setdefault(level_of(context, each), []).append(each)
     if len(levels) > 1:  # a graver one of the same, or of a relative, decides
         levels.pop("minor", None)
@@ -360,13 +364,15 @@ def write_verdicts(context: AnswerContext, every: Iterable[Finding], part: Contr
     return next((each for each in LEVELS if each in levels), "")
 
 
-def level_of(context: AnswerContext, found: Finding) -> str:
+def level_of(context: AnswerContext, finding: Finding) -> str:
     """Return how grave a finding is, from its rating or its source's own grade."""
-    key = _phrase_of(context, found)
+    key = _phrase_of(context, finding)
     if key == "v_inter":
-        rating = context.evidences.rating(found.fact.claim)
+        rating = context.evidences.rating(finding.fact.claim)
         return {"major": "no", "minor": "minor"}.get(rating, "ask")
-    if key == "v_contra" and context.facts.is_a(found.against, SHIYI.Syndrome, SHIYI.Constitution):
+    if key == "v_contra" and context.facts.is_a(
+        finding.against, SHIYI.Syndrome, SHIYI.Constitution
+    ):
         return "custom"
     return _LEVEL_OF.get(key, "no")
 
@@ -376,9 +382,9 @@ _LEVEL_OF: Final = {
 }  # fmt: skip
 
 
-def _phrase_of(context: AnswerContext, found: Finding) -> str:
-    key = verdict_key(found)
-    own = _GRADES.get(context.verbalizer.grade_key(found.fact)) if key == "v_caution" else None
+def _phrase_of(context: AnswerContext, finding: Finding) -> str:
+    key = verdict_key(finding)
+    own = _GRADES.get(context.verbalizer.grade_key(finding.fact)) if key == "v_caution" else None
     return own or key
 
 
@@ -402,26 +408,26 @@ def write_toxic_verdict(context: AnswerContext, poison: Finding) -> str:
     return lead(context, "no" if grave else "care") + text
 
 
-def _verdict_line(context: AnswerContext, level: str, found: Sequence[Finding]) -> list[Piece]:
+def _verdict_line(context: AnswerContext, level: str, findings: Sequence[Finding]) -> list[Piece]:
     verbalizer = context.verbalizer
     mark, pieces = verbalizer.verbalize("v_clause"), list[Piece]()
-    phrases = _phrases(context, found)
+    phrases = _phrases(context, findings)
     for n, (text, same) in enumerate(phrases):
-        facts = tuple({f.claim: f for x in same for f in x.stated}.values())
+        facts = tuple({f.claim: f for x in same for f in x.stated_claims}.values())
         before = mark if n else lead(context, level)
         pieces.append((before + text + _aside(context, same, alone=len(phrases) == 1), facts))
     pieces.append((verbalizer.stop, ()))
-    texts = _reasons(context, found)
-    if found[0].facts and verbalizer.mostly_cases(found[0].fact):
+    texts = _reasons(context, findings)
+    if findings[0].facts and verbalizer.mostly_cases(findings[0].fact):
         texts.append(verbalizer.verbalize("f_case_report"))
     pieces += [(verbalizer.space + each, ()) for each in texts]
     return pieces
 
 
-def _reasons(context: AnswerContext, every: Iterable[Finding]) -> list[str]:
+def _reasons(context: AnswerContext, findings: Iterable[Finding]) -> list[str]:
     """Return the notes of some findings, without one that repeats what stands before it."""
     verbalizer, written, texts = context.verbalizer, set[str](), list[str]()
-    for found in every:
+    for found in findings:
         note = verbalizer.note(found.fact) if found.facts else ""
         clauses = {each.strip().lower() for each in _CLAUSE.split(note)} - {""}
         if clauses and 2 * len(clauses & written) < len(clauses) and len(texts) < _MOST_NOTES:
@@ -435,11 +441,11 @@ def _reasons(context: AnswerContext, every: Iterable[Finding]) -> list[str]:
 _CLAUSE: Final = re.compile("[，。；：,.;:]")
 
 
-def _phrases(context: AnswerContext, every: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
+def _phrases(context: AnswerContext, items: Iterable[Finding]) -> list[tuple[str, list[Finding]]]:
     """Return what is recorded in few phrases: things and states that share a grade together."""
     verbalizer = context.verbalizer
     graded: dict[tuple[str, str], dict[str, list[Finding]]] = {}
-    for each in every:
+    for each in items:
         key = _phrase_of(context, each)
         rating = context.evidences.rating(each.fact.claim) if key == "v_inter" else ""
         graded.setdefault((key, rating), {}).setdefault(each.material, []).append(each)
@@ -451,35 +457,35 @@ def _phrases(context: AnswerContext, every: Iterable[Finding]) -> list[tuple[str
         for against, found in alike.items():
             if key in NOT_EATEN:
                 own = {f.material: f for f in found}.values()
-                phrases += [(verbalizer.kept_from(each), [each]) for each in own]
+                phrases += [(verbalizer.state_exclusion(each), [each]) for each in own]
                 continue
-            values = {"x": _name_things(context, found), "y": verbalizer.these(against)}
+            values = {"x": _name_things(context, found), "y": verbalizer.inline_names(against)}
             phrases.append((verbalizer.verbalize(key, **values), found))
     return phrases
 
 
-def _aside(context: AnswerContext, found: Sequence[Finding], *, alone: bool) -> str:
+def _aside(context: AnswerContext, findings: Sequence[Finding], *, alone: bool) -> str:
     """Write in brackets the rating, of what else it is recorded, and how that is known."""
-    verbalizer, facts = context.verbalizer, [f.fact for f in found if f.facts]
+    verbalizer, facts = context.verbalizer, [f.fact for f in findings if f.facts]
     parts = [_grade(context, facts)]
-    meant = {iri for each in found for iri in (each.material, each.against)}
-    meant |= {f.through for f in found if f.through in context.facts.below(f.material)}
+    meant = {iri for each in findings for iri in (each.material, each.against)}
+    meant |= {f.through for f in findings if f.through in context.facts.below(f.material)}
     ends = (end for each in facts for end in (each.subject, each.object))
     if others := [end for end in dict.fromkeys(ends) if end not in meant]:
-        parts.append(verbalizer.verbalize("v_recorded_of", z=verbalizer.these(others)))
-    parts.append(verbalizer.known(f.claim for f in facts) if alone and facts else "")
+        parts.append(verbalizer.verbalize("v_recorded_of", z=verbalizer.inline_names(others)))
+    parts.append(verbalizer.name_kinds(f.claim for f in facts) if alone and facts else "")
     mark = verbalizer.verbalize("v_clause")
     text = mark.join(filter(None, parts))
     return verbalizer.verbalize("f_source", sources=text) if text else ""
 
 
-def _name_things(context: AnswerContext, found: Iterable[Finding]) -> str:
+def _name_things(context: AnswerContext, findings: Iterable[Finding]) -> str:
     """Name the things, or the only kind of one that is recorded: vitamin D (cod liver oil)."""
     verbalizer, kinds = context.verbalizer, dict[str, set[str]]()
-    found = list(found)
-    groups = {above for f in found for above in context.facts.above(f.material)[1:]}
-    own = [f for f in found if f.material not in groups]
-    for each in own or found:
+    findings = list(findings)
+    groups = {above for f in findings for above in context.facts.above(f.material)[1:]}
+    own = [f for f in findings if f.material not in groups]
+    for each in own or findings:
         below = context.facts.below(each.material)[1:]
         kinds.setdefault(each.material, set()).add(each.through if each.through in below else "")
     named = [
@@ -491,25 +497,25 @@ def _name_things(context: AnswerContext, found: Iterable[Finding]) -> str:
     return join_names(verbalizer.language, named)
 
 
-def verdict_key(found: Finding) -> str:
+def verdict_key(finding: Finding) -> str:
     """Return the key of the phrase that says how grave a finding is."""
-    if found.facts and found.fact.predicate in ADVERSE:
+    if finding.facts and finding.fact.predicate in ADVERSE:
         return "v_adverse"
-    rule = any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts)
-    if found.left_out:
+    rule = any(f.predicate == SHIYI.excludesFoodGroup for f in finding.facts)
+    if finding.left_out:
         return "v_diet" if rule else "v_avoided"
     if rule:
         return "v_contra"
-    if not found.facts or found.fact.predicate not in (
+    if not finding.facts or finding.fact.predicate not in (
         *CAUTION,
         *INTERACTION,
         *INCOMPATIBLE,
         SHIYI.unsuitableFood,
     ):
         return "v_allergy"
-    if found.fact.predicate in INCOMPATIBLE:
+    if finding.fact.predicate in INCOMPATIBLE:
         return "v_pair"
-    return _VERDICT[found.severity]
+    return _VERDICT[finding.severity]
 
 
 def _grade(context: AnswerContext, facts: Iterable[Fact]) -> str:

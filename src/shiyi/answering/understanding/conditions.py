@@ -202,14 +202,14 @@ def _years(text: QuestionText) -> Iterator[Condition]:
 
 
 def _find_required(
-    text: QuestionText, frame: Frame, facts: Facts, named: Iterable[Focus]
+    text: QuestionText, frame: Frame, facts: Facts, foci: Iterable[Focus]
 ) -> Iterator[Condition]:
     """Yield what things must have to do with what is named: a state, a medicine, a part."""
     known = cues("conditions")
     signs = {cue for cue in _WITH if known[cue].search(text.aligned)}
     signs |= {"with-caution"} if frame.ask == "avoid" else set()
     signs |= {"with-ingredient"} if frame.ask == "list" else set()
-    for focus in named:
+    for focus in foci:
         name = _relation(focus, facts, signs) if focus.iri and focus.role != "other_person" else ""
         if name:
             operator: Operator = "is_not" if focus.assertion == "denied" else "is"
@@ -275,7 +275,7 @@ def _deficient_nutrients(focus: Focus, facts: Facts) -> tuple[str, ...]:
     return tuple(
         iri
         for iri in facts.members(SHIYI.ChemicalEntity)
-        if facts.into(iri, SHIYI.hasNutrient)
+        if facts.inverse(iri, SHIYI.hasNutrient)
         and any(_is_named(fold(label), words) for label in facts.labels[iri].values())
     )
 
@@ -284,11 +284,11 @@ def _is_named(label: str, words: str) -> bool:
     return (f" {label} " if label.isascii() else label) in words
 
 
-def add_classes(wanted: WantedKinds, text: QuestionText) -> WantedKinds:
+def add_classes(kinds: WantedKinds, text: QuestionText) -> WantedKinds:
     """Return what is wanted with the classes and ways of preparing that the words name."""
     classes, methods = find_classes(text)
-    forms = tuple(dict.fromkeys((*wanted.form, *(ID + m for m in methods))))
-    return replace(wanted, classes=classes or wanted.classes, form=forms)
+    forms = tuple(dict.fromkeys((*kinds.form, *(ID + m for m in methods))))
+    return replace(kinds, classes=classes or kinds.classes, form=forms)
 
 
 def find_predicates(question: str) -> frozenset[str]:

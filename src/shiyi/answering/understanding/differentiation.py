@@ -30,14 +30,14 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Differential:
-    """The patterns that fit best; ``undecided`` where some are cold and some are hot."""
+    """The patterns that fit best; ``is_undecided`` where some are cold and some are hot."""
 
     patterns: tuple[Pattern, ...] = ()
     leaning: str = ""  # "cold" or "hot" where the signs say so
     words: tuple[str, ...] = ()  # what the asker stated that decided it
 
     @property
-    def undecided(self) -> bool:
+    def is_undecided(self) -> bool:
         """Return whether cold and heat are both possible."""
         return not self.leaning and {"cold", "hot"} <= {p.nature for p in self.patterns}
 
@@ -70,7 +70,7 @@ def differentiate(
     met: dict[str, list[Fact]] = {}
     for sign in signs:
         for near in facts.above(sign):
-            for fact in facts.into(near, SHIYI.hasManifestation):
+            for fact in facts.inverse(near, SHIYI.hasManifestation):
                 if facts.is_a(fact.subject, SHIYI.Syndrome):
                     met.setdefault(fact.subject, []).append(fact)
     for disease in diseases:
@@ -139,7 +139,7 @@ def _lean_of_patterns(facts: Facts, signs: list[str], patterns: tuple[Pattern, .
 
 
 def _origins(facts: Facts, signs: Iterable[str]) -> list[list[str]]:
-    return [[f.subject for f in facts.into(sign, SHIYI.hasManifestation)] for sign in signs]
+    return [[f.subject for f in facts.inverse(sign, SHIYI.hasManifestation)] for sign in signs]
 
 
 def _vote(facts: Facts, origins: list[str]) -> str:

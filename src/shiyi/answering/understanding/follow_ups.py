@@ -156,10 +156,10 @@ def _is_repetition(frame: Frame, whole: Frame, before: Frame) -> bool:
     )
 
 
-def _narrowed_list(frame: Frame, before: Frame, asked: AskType) -> Frame | None:
+def _narrowed_list(frame: Frame, before: Frame, ask: AskType) -> Frame | None:
     """Return the list of before with further conditions: 其中归肾经的, "only those for kids"."""
     named = any(f.role in _THINGS and f.iri for f in frame.focus)
-    if asked != "list" or not frame.has_cue("narrows") or named or not before.conditions:
+    if ask != "list" or not frame.has_cue("narrows") or named or not before.conditions:
         return None
     states = [s.iri for s in frame.patient.states if s.iri]
     suits = (Condition(HARM, "is_not", iri) for iri in states)
@@ -239,10 +239,10 @@ def _patient(frame: Frame, before: Frame, *, same: bool) -> Patient:
     return Patient(old.who if known else new.who, age, new.sex or old.sex, tuple(states.values()))
 
 
-def _exchange(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, same: bool) -> Frame:
+def _exchange(frame: Frame, before: Frame, ask: AskType, facts: Facts, *, same: bool) -> Frame:
     """Place what is named where something of its kind stood, else beside what was stated."""
     new = [_take_role(f, before, facts) for f in frame.focus]
-    focus = list(before.focus) if same else _impersonal(before, asked)
+    focus = list(before.focus) if same else _impersonal(before, ask)
     if same and _is_again_another(frame, before):
         focus = [replace(f, role="condition") if f.role == "other_person" else f for f in focus]
     adds = frame.has_cue("beside", "adds")
@@ -250,7 +250,7 @@ def _exchange(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, same
         given = [f for f in new if f.role in group or (group is _THINGS and not f.iri)]
         old = [f for f in focus if f.role in group and f.assertion != "denied"]
         if given and not (adds and group is _THINGS):
-            several = group is _THINGS and asked == "may" and len(old) > 1
+            several = group is _THINGS and ask == "may" and len(old) > 1
             kinds = {facts.classes.get(f.iri) for f in given}
             like = [f for f in old if facts.classes.get(f.iri) in kinds] or old
             focus = [f for f in focus if f not in (like[:1] if several else old)]
@@ -259,13 +259,13 @@ def _exchange(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, same
         fields = {s.label for s in frame.patient.states}
         gone = {s.label for s in before.patient.states} - fields
         patient = replace(patient, states=tuple(s for s in patient.states if s.label not in gone))
-    asked = _asked_of(frame, before, asked, new)
+    ask = _choose_ask(frame, before, ask, new)
     given_up = {f.iri for f in before.focus} - {f.iri for f in focus}
     old_conditions = [c for c in before.conditions if given_up.isdisjoint(c.value.split("|"))]
     return replace(
         frame,
-        asks=(Intent(asked, 1.0),),
-        polarity=before.polarity if asked == before.ask else frame.polarity,
+        asks=(Intent(ask, 1.0),),
+        polarity=before.polarity if ask == before.ask else frame.polarity,
         focus=_merge_focuses(focus, new),
         patient=patient,
         wanted=_merge_wanted(frame.wanted, before.wanted),
@@ -288,16 +288,16 @@ def _key(condition: Condition) -> tuple[str, ...]:
     return fields if condition.operator == "is_not" else fields[:1]
 
 
-def _asked_of(frame: Frame, before: Frame, asked: AskType, new: Sequence[Focus]) -> AskType:
+def _choose_ask(frame: Frame, before: Frame, ask: AskType, new: Sequence[Focus]) -> AskType:
     """Return what an exchange asks: what was asked, or whether a thing suits somebody."""
     things = any(f.role in _THINGS or not f.iri for f in new)
     had_things = any(f.role in _THINGS for f in before.focus)
     may = (
         frame.ask == "may" and "may" in frame.slots and frame.confidence >= _UNCERTAIN,
-        things and not had_things and asked in _WITHOUT_THINGS and not before.conditions,
-        not things and asked in _OF_FACTS and _concerns(frame),
+        things and not had_things and ask in _WITHOUT_THINGS and not before.conditions,
+        not things and ask in _OF_FACTS and _concerns(frame),
     )
-    return "may" if any(may) else asked
+    return "may" if any(may) else ask
 
 
 def _concerns(frame: Frame) -> bool:
@@ -313,13 +313,13 @@ def _take_role(focus: Focus, before: Frame, facts: Facts) -> Focus:
     return replace(focus, role="asked_about") if both else focus
 
 
-def _impersonal(before: Frame, asked: AskType) -> list[Focus]:
+def _impersonal(before: Frame, ask: AskType) -> list[Focus]:
     """Return what was spoken of, without what is true of the person alone.
 
     What somebody has stays known as another's: it is left out of account, and a later turn may be
     about them again.
     """
-    keeps = asked == "advice"
+    keeps = ask == "advice"
     return [
         f
         if f.role not in _OWN or (keeps and f.role == "condition")
@@ -428,13 +428,13 @@ def _things(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) ->
 
 
 def _find_compared(
-    frame: Frame, named: Sequence[Focus], before: Frame, offers: Sequence[str], facts: Facts
+    frame: Frame, foci: Sequence[Focus], before: Frame, offers: Sequence[str], facts: Facts
 ) -> list[Focus]:
     """Return what makes up the two sides of a comparison, where fewer than two are named."""
-    known = {f.iri for f in named}
+    known = {f.iri for f in foci}
     rest = [f for f in before.focus if f.role in _THINGS and f.iri not in known]
     rest += [f for f in _find_offered(frame, reversed(offers), facts) if f.iri not in known]
-    return list({f.iri: f for f in rest}.values())[: max(0, 2 - len(named))]
+    return list({f.iri: f for f in rest}.values())[: max(0, 2 - len(foci))]
 
 
 def _find_offered(frame: Frame, offers: Iterable[str], facts: Facts) -> list[Focus]:

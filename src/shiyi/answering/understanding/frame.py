@@ -179,14 +179,14 @@ class Frame:
         """
         return sum(each.p for each in self.asks if each.type in types)
 
-    def alarm_from(self, least: float) -> str:
-        """Return which alarm is raised: by the slots, or by a probability of at least ``least``.
+    def alarm_from(self, minimum: float) -> str:
+        """Return the alarm that the slots raise, or a probability of at least ``minimum``.
 
         Both estimates count alike; the greater one where the words tell of a danger.
         """
         both = self.danger, self.probability(*ALARMS)
         likely = sum(both) / 2 if _TELLING.isdisjoint(self.slots) else max(both)
-        return self.alarm or (max(ALARMS, key=self.probability) if likely >= least else "")
+        return self.alarm or (max(ALARMS, key=self.probability) if likely >= minimum else "")
 
     def of_role(self, *roles: str) -> tuple[Focus, ...]:
         """Return what plays one of some roles and is not denied."""
@@ -212,7 +212,7 @@ class Frame:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``shiyi frame --json`` and ``POST /api/frame``."""
-        whole: dict[str, Any] = _shown(self)
+        whole: dict[str, Any] = _to_json(self)
         asks = [e for i, e in enumerate(whole.pop("asks")) if i == 0 or e["p"] >= _SHOWN]
         whole["confidence"] = round(self.confidence, 4)
         return {"text": whole.pop("text"), "language": whole.pop("language"), "ask": asks} | whole
@@ -249,16 +249,16 @@ def _adapter() -> TypeAdapter[Any]:
     return TypeAdapter(Frame)
 
 
-def _shown(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Write empty identifiers as null and probabilities with four digits."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, list | tuple):
-        return [_shown(each) for each in value]
+        return [_to_json(each) for each in value]
     pairs = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
-    return {k: None if k in _NULL and not v else _shown(v) for k, v in pairs}
+    return {k: None if k in _NULL and not v else _to_json(v) for k, v in pairs}
 
 
 def _drop_nulls(value: Any) -> Any:

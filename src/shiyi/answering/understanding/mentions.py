@@ -51,7 +51,7 @@ def _is_homograph(mention: Mention, question: QuestionText, facts: Facts) -> boo
     return not _is_taken_place(mention, question) and fold(question.raw).strip("?？ ") != word
 
 
-def _is_thing(mention: Mention, question: QuestionText, named: Sequence[Mention]) -> bool:
+def _is_thing(mention: Mention, question: QuestionText, mentions: Sequence[Mention]) -> bool:
     """Return whether words that nothing known is named by stand for a thing that is asked about.
 
     Ordinary words do where something is eaten or taken (the commonest never), others also where
@@ -68,7 +68,7 @@ def _is_thing(mention: Mention, question: QuestionText, named: Sequence[Mention]
     ):
         return True
     alone = question.aligned[: mention.start].strip() + question.aligned[mention.end :].strip()
-    return not alone.strip("?？吗呢") or not (ordinary or named)
+    return not alone.strip("?？吗呢") or not (ordinary or mentions)
 
 
 def _is_taken_place(mention: Mention, question: QuestionText) -> bool:
@@ -214,7 +214,7 @@ def find_materials(mention: Mention, facts: Facts) -> list[str]:
     species += [mention.iri] if facts.is_a(mention.iri, SHIYI.Organism) else []
     called = fold(mention.text)
     named = [s for s in species if called in map(fold, facts.labels.get(s, {}).values())]
-    parts = [f.subject for s in named for f in facts.into(s, SHIYI.derivedFromOrganism)]
+    parts = [f.subject for s in named for f in facts.inverse(s, SHIYI.derivedFromOrganism)]
     own = [mention.iri] if facts.is_a(mention.iri, *MATERIAL) else []
     return list(dict.fromkeys([*own, *also, *parts]))[:4]
 

@@ -204,6 +204,9 @@ class Person:
     left_out: tuple[str, ...] = ()
 
 
+_NOBODY: Final = Person()
+
+
 def _whole_name(constitution: str) -> str:
     """Return the name of a constitution with the word for it: "phlegm-damp"."""
     chinese, english = word_list("people", "constitution-ends")
@@ -213,22 +216,11 @@ def _whole_name(constitution: str) -> str:
     return constitution + space + next(iter(ends))
 
 
-def build_person(
-    profile: Profile,
-    linker: Linker,
-    facts: Facts,
-    mentioned: Iterable[str],
-    taken: Iterable[str],
-    allergens: Iterable[str],
-    left_out: Iterable[str],
-) -> Person:
-    """Assemble what the words and the profile say of who is to eat.
-
-    ``mentioned`` are states, ``taken`` medicines, ``left_out`` foods, all named in the question.
-    """
+def build_person(profile: Profile, linker: Linker, facts: Facts, named: Person = _NOBODY) -> Person:
+    """Add what the profile states to what the question says of who is to eat (``named``)."""
     unknown: list[str] = []
 
-    def linked(words: Iterable[str], *classes: NamedNode) -> list[str]:
+    def link_names(words: Iterable[str], *classes: NamedNode) -> list[str]:
         found: list[str] = []
         for word in words:
             hits = [m.iri for m in linker.link(word) if m.iri and facts.is_a(m.iri, *classes)]
@@ -237,12 +229,12 @@ def build_person(
                 unknown.append(word)
         return found
 
-    drugs = [*taken, *linked(profile.medicines, SHIYI.Drug, *MATERIAL)]
-    allergies = [*allergens, *linked(profile.allergies, *TAKEN)]
-    avoids = linked(profile.avoids, *TAKEN)
+    drugs = [*named.drugs, *link_names(profile.medicines, SHIYI.Drug, *MATERIAL)]
+    allergies = [*named.allergies, *link_names(profile.allergies, *TAKEN)]
+    avoids = link_names(profile.avoids, *TAKEN)
     prone = [ID + "population-allergic"] if allergies else []
-    states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
-    states += linked(filter(None, [_whole_name(profile.constitution)]), SHIYI.Constitution)
+    states = [*named.states, *link_names(profile.conditions, SHIYI.Condition)]
+    states += link_names(filter(None, [_whole_name(profile.constitution)]), SHIYI.Constitution)
     states += [*prone, *(ID + name for name in life_stages(profile))]
     states += [
         f.object
@@ -255,7 +247,7 @@ def build_person(
         tuple(dict.fromkeys(drugs)),
         tuple(dict.fromkeys(allergies)),
         tuple(unknown),
-        tuple(dict.fromkeys([*left_out, *avoids])),
+        tuple(dict.fromkeys([*named.left_out, *avoids])),
     )
 
 
@@ -377,11 +369,11 @@ def _clause_with(cue: str, question: QuestionText) -> tuple[int, int] | None:
 
 
 def _is_apart(
-    mention: Mention, question: QuestionText, asked: tuple[int, int], *, theirs: bool
+    mention: Mention, question: QuestionText, span: tuple[int, int], *, theirs: bool
 ) -> bool:
     """Return whether a clause tells something of another person than the one who is to eat."""
     clause = question.clause_at(mention.start)
-    if clause == asked:
+    if clause == span:
         return False
     if theirs:
         return _is_theirs(question.aligned, mention, clause)
@@ -459,11 +451,13 @@ def _is_denied(text: str, mention: Mention) -> bool:
     return bool(denied) and not _CUES["asked-mark"].search(after)
 
 
-def _extend(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tuple[Mention, ...]:
+def _extend(
+    text: str, mentions: Sequence[Mention], first: Iterable[Mention]
+) -> tuple[Mention, ...]:
     """Add what stands in one list with the first: "nuts, dairy and eggs"."""
     found = list(first)
     for here in list(found):
-        chain, rest = [here], [m for m in every if m not in found]
+        chain, rest = [here], [m for m in mentions if m not in found]
         for step in (1, -1):
             end = here
             while nxt := next((m for m in rest if _are_joined(text, end, m, step)), None):

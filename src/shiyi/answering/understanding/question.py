@@ -97,7 +97,7 @@ class Question:
         return self.states or tuple(dict.fromkeys((*self.person.states, *self.person.drugs)))
 
     @property
-    def taken(self) -> tuple[tuple[str, ...], ...]:
+    def intake(self) -> tuple[tuple[str, ...], ...]:
         """List what is taken together: the things named, and medicines and supplements taken."""
         drugs = [d for d in self.person.drugs if d not in self.materials]
         return (*self.groups[:_MOST_THINGS], *((d,) for d in drugs))
@@ -200,7 +200,7 @@ def resolve(
         return tuple(dict.fromkeys(f.iri for f in of if facts.is_a(f.iri, *classes)))
 
     asked = [f for f in live if f.role in _ASKED and facts.is_a(f.iri, *MATERIAL)]
-    drugs = [f.iri for f in own if f.role == "medicine" and (stop or _is_taken(f))]
+    drugs = [f.iri for f in own if f.role == "medicine" and (stop or f.assertion != "denied")]
     if asked:  # "valerian and barbiturates": each is asked about, and they meet
         drugs += kinds((f for f in live if f.role == "asked_about"), SHIYI.Drug, SHIYI.DrugClass)
         drugs = [iri for iri in drugs if iri not in {f.iri for f in asked}]
@@ -214,7 +214,8 @@ def resolve(
     allergens = [iri for f in own if f.role == "allergy" for iri in _allergen_concepts(f, facts)]
     left_out = [f.iri for f in own if f.role == "asked_about" and f.assertion == "denied"]
     mentioned = (*ailments, *constitutions, *populations, *stages)
-    person = build_person(profile, linker, facts, mentioned, drugs, allergens, left_out)
+    named = Person(mentioned, tuple(drugs), tuple(allergens), (), tuple(left_out))
+    person = build_person(profile, linker, facts, named)
     absent = kinds((f for f in own if f.assertion == "denied"), *AILMENT)
     absent += tuple(s.iri for s in frame.patient.states if s.iri and s.assertion == "denied")
     aims = _aims(live, facts)
@@ -318,10 +319,6 @@ def _is_wish(frame: Frame) -> bool:
     every = len(names) == len({each.property for each in frame.conditions})
     listed = frame.ask == "list" and not frame.wanted.measure
     return listed and every and not _GOOD.isdisjoint(names) and names <= _OF_BENEFIT
-
-
-def _is_taken(focus: Focus) -> bool:
-    return focus.assertion != "denied"  # what was taken lately may still act
 
 
 def _populations(frame: Frame, facts: Facts) -> tuple[tuple[str, ...], list[str]]:

@@ -172,7 +172,9 @@ def _second_ask(text: QuestionText, frame: Frame, reader: Reader) -> tuple[AskTy
     clauses = [text.raw[a:b].strip() for a, b in text.clauses if b - a >= _SHORT]
     if len(clauses) < 2:
         return ()
-    read = (reader.likeliest(QuestionText.of(each, text.language)) for each in clauses[:_MOST])
+    read = (
+        reader.classify_clause(QuestionText.of(each, text.language)) for each in clauses[:_MOST]
+    )
     sure = (each.type for each in read if each.p >= _SECOND)
     return tuple(ask for ask in sure if (frame.ask, ask) in _PAIRS)[:1]
 

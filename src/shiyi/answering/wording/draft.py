@@ -99,12 +99,12 @@ class AnswerContext:
         keys = dict.fromkeys(key for iri, key in _WATCH if iri in near)
         return [self.verbalizer.verbalize(key) for key in keys]
 
-    def warning(self, found: Finding) -> SafetyWarning:
+    def warning(self, finding: Finding) -> SafetyWarning:
         """Turn a finding into a warning; of claims that nobody reviewed it says so."""
-        text = self.verbalizer.finding(found)
-        if any(map(self.evidences.origin, found.claims)):
-            text = self.verbalizer.add_kind(text, found.claims)
-        return SafetyWarning(found.severity, text, found.claims)
+        text = self.verbalizer.state_finding(finding)
+        if any(map(self.evidences.origin, finding.claims)):
+            text = self.verbalizer.add_kind(text, finding.claims)
+        return SafetyWarning(finding.severity, text, finding.claims)
 
 
 @dataclass(slots=True)
@@ -131,20 +131,20 @@ class Contribution:
         self.sections.append(Section(heading))
         return self.sections[-1]
 
-    def warn(self, context: AnswerContext, found: Finding, *, is_stated: bool = False) -> None:
+    def warn(self, context: AnswerContext, finding: Finding, *, is_stated: bool = False) -> None:
         """Add a finding as a warning, once; ``shown`` where a line of the text says it."""
-        made = context.warning(found)
+        made = context.warning(finding)
         if is_stated:
             self.shown.add(made.text)
         if made.text not in {w.text for w in self.warnings}:
             self.warnings.append(made)
-            self.facts |= {f.claim: f for f in found.stated}
+            self.facts |= {f.claim: f for f in finding.stated_claims}
 
     def note(self, *facts: Fact) -> None:
         """Keep facts that a warning cites."""
         self.facts |= {f.claim: f for f in facts}
 
-    def take(self, other: "Contribution") -> None:
+    def extend(self, other: "Contribution") -> None:
         """Append what another writer contributed, a line that is written already but once."""
         _append(self.opening, other.opening)
         for section in other.sections:
@@ -161,9 +161,9 @@ class Contribution:
         self.queries += other.queries
         self.concluded = self.concluded or other.concluded
 
-    def omit_questions(self, asked: Iterable[str]) -> None:
+    def omit_questions(self, questions: Iterable[str]) -> None:
         """Remove what was asked back before, by itself or with more."""
-        before = tuple(asked)
+        before = tuple(questions)
 
         def is_new(text: str) -> bool:
             return not any(each.startswith(text.rstrip("?\uff1f")) for each in before)
@@ -241,7 +241,7 @@ def remove_withdrawn(part: Contribution, evidences: Evidences, language: str) ->
     sections = (part.opening, *part.sections)
     cited = {f.claim for section in sections for line in section.lines for f in line.facts}
     cited |= {claim for warning in part.warnings for claim in warning.claims}
-    gone = {claim for claim in cited if not evidences.stands(claim)}
+    gone = {claim for claim in cited if not evidences.is_current(claim)}
     if not gone:
         return
     for section in sections:
@@ -259,7 +259,7 @@ def remove_unopened(part: Contribution, verbalizer: Verbalizer) -> None:
 
     Harms stay, each marked as common knowledge: to leave one out would be unsafe.
     """
-    opened = verbalizer.evidences.opened
+    opened = verbalizer.evidences.is_opened
     left: dict[str, Fact] = {}
     for section in (part.opening, *part.sections):
         retained = list[Line]()
@@ -444,7 +444,7 @@ class _Page:
             claims += cited
         return done, tuple(dict.fromkeys(claims))
 
-    def warned(self, warnings: Sequence[SafetyWarning], part: Contribution) -> str:
+    def write_warnings(self, warnings: Sequence[SafetyWarning], part: Contribution) -> str:
         """Write warnings as a quotation, the gravest first."""
         lines = []
         for warning in sort_gravest(warnings):
@@ -467,8 +467,8 @@ def compose(part: Contribution, evidences: Evidences, language: str) -> Composed
     page = _Page(CitationNumbers(evidences, language), verbalizer)
     urgent = [w for w in part.warnings if w.severity == "emergency"]
     others = [w for w in part.warnings if w.severity != "emergency"]
-    blocks = [page.warned(urgent, part), page.block(part.opening)]
-    if notice := page.warned(others, part):
+    blocks = [page.write_warnings(urgent, part), page.block(part.opening)]
+    if notice := page.write_warnings(others, part):
         blocks += [f"### {verbalize(language, 'h_warnings')}\n\n{notice}"]
     by_heading = {section.heading: section for section in part.sections}
     care, cautious = list[str](), list[Sentence]()

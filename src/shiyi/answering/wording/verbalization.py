@@ -70,21 +70,21 @@ class Verbalizer:
         """Return the object of a fact in words: its label, or the text that it is."""
         return self.facts.words(fact, self.language)
 
-    def the(self, iri: str) -> str:
+    def inline_name(self, iri: str) -> str:
         """Return a label as it stands in the middle of an English sentence."""
         name = self.name(iri)
         patterns = self.facts.is_a(iri, SHIYI.Syndrome, SHIYI.Constitution)
         return f"the {name}" if patterns and self.language == "en" else name
 
-    def these(self, iris: Iterable[str], last: str = "and") -> str:
+    def inline_names(self, iris: Iterable[str], last: str = "and") -> str:
         """Join labels as they stand in the middle of a sentence."""
-        return join_names(self.language, [self.the(iri) for iri in iris], last)
+        return join_names(self.language, [self.inline_name(iri) for iri in iris], last)
 
     def names(self, iris: Iterable[str], last: str = "and") -> str:
         """Join the labels of some concepts."""
         return join_names(self.language, [self.name(iri) for iri in iris], last)
 
-    def sources(self, facts: Iterable[Fact], most: int = 1) -> str:
+    def sources(self, facts: Iterable[Fact], limit: int = 1) -> str:
         """Name the sources of some facts, the most binding first, and how many more there are."""
         seen: dict[str, CitedEvidence] = {}
         derived = False
@@ -95,19 +95,19 @@ class Verbalizer:
         if not seen:
             return ""
         ranked = sorted(seen.values(), key=lambda e: (rank_of_tier(e.tier), e.source))
-        opened = [each for each in ranked if each.opened] or ranked
-        titles = [self._title(each) for each in opened[:most]]
+        opened = [each for each in ranked if each.is_opened] or ranked
+        titles = [self._title(each) for each in opened[:limit]]
         if derived:
             titles.insert(0, self.verbalize("kind_inferred"))
         joined = ("；" if self.language == "zh" else "; ").join(titles)
-        key = "f_source_more" if len(opened) > most else "f_source"
+        key = "f_source_more" if len(opened) > limit else "f_source"
         return self.verbalize(key, sources=joined, n=str(len(opened)))
 
     def _title(self, evidence: CitedEvidence) -> str:
         title = evidence.source.strip("《》")
         return self.verbalize(f"kind_{evidence.kind or 'predicted'}", source=title)
 
-    def known(self, claims: Iterable[str]) -> str:
+    def name_kinds(self, claims: Iterable[str]) -> str:
         """Return how some claims are known, the surest kind first."""
         kinds = {self.evidences.kind(claim) for claim in claims}
         ordered = (kind for kind in EvidenceKind if kind in kinds)
@@ -119,7 +119,7 @@ class Verbalizer:
         It is always stated that no curator has reviewed the claims of a source.
         """
         every = tuple(claims)
-        parts = ["" if has_kind(self.language, text) else self.known(every)]
+        parts = ["" if has_kind(self.language, text) else self.name_kinds(every)]
         if origins := dict.fromkeys(filter(None, map(self.evidences.origin, every))):
             named = self.names(origins)
             key = "f_unreviewed_alone" if named in text else "f_unreviewed"
@@ -146,37 +146,39 @@ class Verbalizer:
         ]
         return max(notes, key=len, default="")
 
-    def finding(self, found: Finding) -> str:
+    def state_finding(self, finding: Finding) -> str:
         """State one reason against a material, with its note, sources and kind of evidence."""
         end = "。" if self.language == "zh" else "."
-        text = self._state_source(found)
-        if not found.facts:
+        text = self._state_source(finding)
+        if not finding.facts:
             return capital(text, self.language) + end
-        sentence = capital(text + self.sources([found.fact]) + end, self.language)
+        sentence = capital(text + self.sources([finding.fact]) + end, self.language)
         space = "" if self.language == "zh" else " "
-        if note := self.note(found.fact):
+        if note := self.note(finding.fact):
             sentence += space + capital(finish(note, end), self.language)
-        if self.mostly_cases(found.fact):
+        if self.mostly_cases(finding.fact):
             sentence += space + self.verbalize("f_case_report")
-        return sentence + "".join(space + each for each in self.judgement_reasons(found))
+        return sentence + "".join(space + each for each in self.judgement_reasons(finding))
 
-    def judgement_reasons(self, found: Finding) -> list[str]:
+    def judgement_reasons(self, finding: Finding) -> list[str]:
         """Return why a state is judged as the one warned of, or how two groups differ."""
         parts = []
-        for fact in found.facts:
+        for fact in finding.facts:
             note = self.note(fact) if fact.predicate == SHIYI.judgedAs else ""
             if note:
                 y = capital(self.name(fact.subject), self.language)
                 parts.append(self.verbalize("f_judged", y=y, note=note))
-        return parts + self._membership_notes(found)
+        return parts + self._membership_notes(finding)
 
-    def _membership_notes(self, found: Finding) -> list[str]:
+    def _membership_notes(self, finding: Finding) -> list[str]:
         """Return the note on why a thing is of its group, where another member is met."""
-        mine = [f for f in found.facts if f.predicate == SHIYI.hasFoodGroup]
-        if not mine or self.facts.is_a(found.against, SHIYI.FoodGroup, SHIYI.Condition):
+        mine = [f for f in finding.facts if f.predicate == SHIYI.hasFoodGroup]
+        if not mine or self.facts.is_a(finding.against, SHIYI.FoodGroup, SHIYI.Condition):
             return []
         shared = self.facts.above(mine[0].object)
-        theirs = [f for f in self.facts.of(found.against, SHIYI.hasFoodGroup) if f.object in shared]
+        theirs = [
+            f for f in self.facts.of(finding.against, SHIYI.hasFoodGroup) if f.object in shared
+        ]
         notes = dict.fromkeys(filter(None, map(self.note, theirs)))
         end = "。" if self.language == "zh" else "."
         return [capital(finish(note, end), self.language) for note in notes]
@@ -186,39 +188,39 @@ class Verbalizer:
         tiers = [e.tier for e in self.evidences.of(fact.claim, self.language)]
         return bool(tiers) and 2 * tiers.count("case-report") >= len(tiers)
 
-    def _state_source(self, found: Finding) -> str:
-        if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
-            return self.kept_from(found)
-        subject, other = self._ends(found.fact, found)
-        key = self._finding_key(found)
-        text = self.verbalize(key, x=subject, y=other, grade=self.grade(found.fact))
-        if subject != self.name(found.material):
-            made_of = any(f.predicate == SHIYI.hasIngredient for f in found.facts)
+    def _state_source(self, finding: Finding) -> str:
+        if not finding.facts or finding.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
+            return self.state_exclusion(finding)
+        subject, other = self._ends(finding.fact, finding)
+        key = self._finding_key(finding)
+        text = self.verbalize(key, x=subject, y=other, grade=self.grade(finding.fact))
+        if subject != self.name(finding.material):
+            made_of = any(f.predicate == SHIYI.hasIngredient for f in finding.facts)
             if made_of:
                 text = (
-                    self.verbalize("f_through_part", x=self.name(found.material), part=subject)
+                    self.verbalize("f_through_part", x=self.name(finding.material), part=subject)
                     + text
                 )
         return text
 
-    def kept_from(self, found: Finding) -> str:
+    def state_exclusion(self, finding: Finding) -> str:
         """State that a thing is, or is of the same group as, what somebody does not eat."""
-        names = {"x": self.name(found.material), "y": self.the(found.against)}
-        kind = "avoided" if found.left_out else "allergy"
-        member = next((f for f in found.facts if f.predicate == SHIYI.hasFoodGroup), None)
+        names = {"x": self.name(finding.material), "y": self.inline_name(finding.against)}
+        kind = "avoided" if finding.left_out else "allergy"
+        member = next((f for f in finding.facts if f.predicate == SHIYI.hasFoodGroup), None)
         if member is None:
-            same = found.material == found.against
+            same = finding.material == finding.against
             return self.verbalize(f"f_{'itself_' if same else ''}{kind}", **names)
         names["group"] = self.name(member.object)
-        if any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts):
-            kind = "diet" if found.left_out else "diet_disease"
-        elif self.facts.is_a(found.against, SHIYI.FoodGroup):
+        if any(f.predicate == SHIYI.excludesFoodGroup for f in finding.facts):
+            kind = "diet" if finding.left_out else "diet_disease"
+        elif self.facts.is_a(finding.against, SHIYI.FoodGroup):
             kind = f"group_{kind}"
         else:
             kind = f"kin_{kind}"
-            names["group"] = self.name(self._shared_group(member.object, found.against))
+            names["group"] = self.name(self._shared_group(member.object, finding.against))
         text = self.verbalize(f"f_{kind}", **names | {"x": self.name(member.subject)})
-        if member.subject != found.material:
+        if member.subject != finding.material:
             part = names | {"part": self.name(member.subject)}
             text = self.verbalize("f_through_part", **part) + text
         return text
@@ -252,7 +254,7 @@ class Verbalizer:
         plain = "g_contraindicated" if forbids(own) else "g_caution"
         return next((key for key, words in cues("grades").items() if words.match(own)), plain)
 
-    def quoted(self, words: Iterable[str]) -> str:
+    def quote(self, words: Iterable[str]) -> str:
         """Place words of the asker in quotation marks."""
         return ("、" if self.language == "zh" else ", ").join(f"“{word}”" for word in words)
 
@@ -277,25 +279,25 @@ class Verbalizer:
             self.verbalize("p_recorded", s=self.name(iri), parts=joined) if parts else ""
         ), tuple(used)
 
-    def _disputed_values(self, found: Iterable[Fact]) -> str:
+    def _disputed_values(self, facts: Iterable[Fact]) -> str:
         """Return the values that sources do not agree on."""
-        return self.names(f.object for f in found) + self.verbalize("p_conflict")
+        return self.names(f.object for f in facts) + self.verbalize("p_conflict")
 
-    def _ends(self, fact: Fact, found: Finding) -> tuple[str, str]:
+    def _ends(self, fact: Fact, finding: Finding) -> tuple[str, str]:
         if fact.predicate == SHIYI.unsuitableFood:
-            return self.name(fact.object), self.the(fact.subject)
+            return self.name(fact.object), self.inline_name(fact.subject)
         near = {
-            found.material,
-            *self.facts.above(found.material),
-            *self.facts.below(found.material),
+            finding.material,
+            *self.facts.above(finding.material),
+            *self.facts.below(finding.material),
         }
-        parts = {f.object for f in self.facts.of(found.material, SHIYI.hasIngredient)}
+        parts = {f.object for f in self.facts.of(finding.material, SHIYI.hasIngredient)}
         flipped = fact.object in near | parts and fact.subject not in near | parts
         ends = (fact.object, fact.subject) if flipped else (fact.subject, fact.object)
-        return self.name(ends[0]), self.the(ends[1])
+        return self.name(ends[0]), self.inline_name(ends[1])
 
-    def _finding_key(self, found: Finding) -> str:
-        predicate = found.fact.predicate
+    def _finding_key(self, finding: Finding) -> str:
+        predicate = finding.fact.predicate
         if predicate in INCOMPATIBLE:
             return "f_incompatible"
         if predicate in INTERACTION:
@@ -305,8 +307,8 @@ class Verbalizer:
         if predicate in ADVERSE:
             return "f_adverse"
         if predicate in TOXIC:
-            return "f_toxic" if found.severity == "contraindicated" else "f_toxic_food"
-        return "f_contraindicated" if found.severity == "contraindicated" else "f_caution"
+            return "f_toxic" if finding.severity == "contraindicated" else "f_toxic_food"
+        return "f_contraindicated" if finding.severity == "contraindicated" else "f_caution"
 
 
 _SPOKEN = (

@@ -21,7 +21,7 @@ from shiyi.curation.editing.claims import (
 from shiyi.curation.editing.form import ClaimDraft, build_claim, fault
 from shiyi.curation.editing.validation import EditChecker, field_of, shape_name
 from shiyi.curation.queue import Queue
-from shiyi.curation.reviews import SIDES, Decisions, review_outcome
+from shiyi.curation.reviews import SIDES, Decisions, ReviewDecision, review_outcome
 from shiyi.curation.vocabulary import mappings, merging, proposals
 from shiyi.curation.vocabulary.concepts import (
     DEFAULT,
@@ -96,16 +96,11 @@ class Desk:
         if form.settles:
             require(user.role, Right.APPROVE)
             _need_reason(form.reason)
-        return self.decisions.review(
-            form.claim,
-            form.kind,
-            user.name,
-            form.reason,
-            agreement=_agreement(form.kind, form.agreement),
-            expected=form.version,
-            key=key,
-            settles=form.settles,
+        agreement = _agreement(form.kind, form.agreement)
+        decision = ReviewDecision(
+            form.kind, user.name, form.reason, agreement, form.version, key, form.settles
         )
+        return self.decisions.review(form.claim, decision)
 
     def _need_reason(self, form: forms.Decision | forms.Batch, *claims: str) -> None:
         if not form.reason and any(self.decisions.needs_reason(c, form.kind) for c in claims):
@@ -114,7 +109,7 @@ class Desk:
     def decide_all(self, user: Account, form: forms.Batch) -> BatchResult:
         """Write one decision on several claims, or only foresee what it would do."""
         if form.preview:
-            seen = (self.foresee(user, each.claim, form.kind) for each in form.claims)
+            seen = (self.preview(user, each.claim, form.kind) for each in form.claims)
             return BatchResult(foreseen=tuple(seen))
         self._need_reason(form, *(each.claim for each in form.claims))  # before anything is written
         made, stale = list[Change](), list[str]()
@@ -133,12 +128,12 @@ class Desk:
                 stale.append(each.claim)
         return BatchResult(tuple(made), tuple(stale))
 
-    def foresee(self, user: Account, claim: str, kind: str) -> Preview:
+    def preview(self, user: Account, claim: str, kind: str) -> Preview:
         """Return what a decision would do to a claim."""
         now = self.decisions.assess(claim, attaching=kind == "accept")
         after = now.outcome
         if kind in SIDES:
-            voted = now.standing.reviewed(Review(user.name, SIDES[kind]))
+            voted = now.standing.with_review(Review(user.name, SIDES[kind]))
             after = review_outcome(voted, now.home, now.twice)
         return Preview(
             claim,
@@ -209,12 +204,12 @@ class Desk:
         """Write an edit; what touches safety is proposed to a second reviewer."""
         _need_reason(form.reason)
         edit = self.plan_claim(user, form)[1]
-        return self.writing().make(edit.asked(form.reason, key=form.key), user.name)
+        return self.writing().make(edit.with_reason(form.reason, key=form.key), user.name)
 
     def _make(self, user: Account, form: forms.Form, edit: Edit) -> Change:
         """Write an edit with the reason, the key and the version of the request."""
         version = form.version if isinstance(form, forms.VersionedRequest) else ""
-        return self.writing().make(edit.asked(form.reason, version, form.key), user.name)
+        return self.writing().make(edit.with_reason(form.reason, version, form.key), user.name)
 
     def editable(self, claim: str) -> StoredClaim | None:
         """Return the claim that is edited; None for the empty name, FormError for a wrong one."""
@@ -357,7 +352,7 @@ class Desk:
         keys = {e.claim: f"{form.key} {e.claim}" if form.key else "" for e in form.claims}
         with writing.writer.turn():
             edits = [
-                quarantine.reject_claim(self.store, e.claim, form.reason).asked(
+                quarantine.reject_claim(self.store, e.claim, form.reason).with_reason(
                     form.reason, e.version, keys[e.claim]
                 )
                 for e in form.claims
@@ -377,7 +372,7 @@ class Desk:
         edit = proposals.propose_term(kind, name, form.turtle, form.reason)
         return self._make(user, form, edit)
 
-    def settle(self, user: Account, form: forms.ProposalDecision) -> Change:
+    def decide_proposal(self, user: Account, form: forms.ProposalDecision) -> Change:
         """Approve or decline a proposal of somebody else."""
         approve = form.action == "approve"
         edit = proposals.settle_proposal(self.writing(), form.proposal, approve, user.name)

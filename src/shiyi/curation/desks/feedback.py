@@ -93,24 +93,24 @@ def read_report(store: QuadStore, iri: str) -> Report | None:
     )
 
 
-def reports(store: QuadStore, *, everything: bool = False, most: int = 200) -> list[Report]:
+def reports(store: QuadStore, *, everything: bool = False, limit: int = 200) -> list[Report]:
     """List the open reports, or all, the newest first."""
     status = None if everything else _OPEN
     nodes = (q.subject for q in store.match(None, SHIYI.status, status, FEEDBACK))
     results = (read_report(store, node.value) for node in nodes if isinstance(node, NamedNode))
     listed = sorted((each for each in results if each), key=lambda each: each.when, reverse=True)
-    return listed[:most]
+    return listed[:limit]
 
 
 def reported_claims(store: QuadStore) -> Iterator[str]:
     """Yield the claims that open reports are about, themselves or by their evidence."""
-    for each in reports(store, most=100_000):
+    for each in reports(store, limit=100_000):
         yield each.about
         for quad in store.match(None, SHIYI.evidence, NamedNode(each.about), None):
             yield text(quad.subject)
 
 
-def answer_report(store: QuadStore, iri: str, taken: bool, reason: str) -> Edit:
+def answer_report(store: QuadStore, iri: str, is_accepted: bool, reason: str) -> Edit:
     """Close a report as right or as not right, with the answer; the report itself is stored."""
     result = read_report(store, iri)
     if result is None:
@@ -121,7 +121,7 @@ def answer_report(store: QuadStore, iri: str, taken: bool, reason: str) -> Edit:
         *store.match(node, RDFS.comment, None, FEEDBACK),
     ]
     come = (
-        Quad(node, SHIYI.status, _TAKEN if taken else _CLOSED, FEEDBACK),
+        Quad(node, SHIYI.status, _TAKEN if is_accepted else _CLOSED, FEEDBACK),
         Quad(node, RDFS.comment, Literal(reason), FEEDBACK),
     )
     return Edit("answer-report", (iri, result.about), reason, tuple(gone), come)

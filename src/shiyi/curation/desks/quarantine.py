@@ -106,10 +106,10 @@ def _names(store: QuadStore, relation: str, reason: str) -> Iterator[str]:
         pattern = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)
     for quad in pattern:
         if isinstance(quad.subject, NamedNode) and (
-            not reason or _has_reason(store, quad.subject, reason)
+            not reason
+            or any(
+                text(q.object) == reason
+                for q in store.match(quad.subject, RDFS.comment, None, QUARANTINE)
+            )
         ):
             yield quad.subject.value
-
-
-def _has_reason(store: QuadStore, claim: NamedNode, reason: str) -> bool:
-    return any(text(q.object) == reason for q in store.match(claim, RDFS.comment, None, QUARANTINE))

@@ -166,7 +166,7 @@ class Uploads:
                 del self._requests[old]
         return upload
 
-    def take(self, person: str, name: str, content: bytes) -> Upload:
+    def store(self, person: str, name: str, content: bytes) -> Upload:
         """Store a document; a text is read at once, a table waits for its columns.
 
         Raise FormatError for an ending that no reader takes, UsageError for one too large.
@@ -323,6 +323,6 @@ def _rule(upload: Upload, columns: Columns) -> Table:
     )
 
 
-def _kinds(wanted: frozenset[str]) -> tuple[str, ...]:
+def _kinds(kinds: frozenset[str]) -> tuple[str, ...]:
     """Return the classes that a property takes, with their subclasses; of any class all."""
-    return tuple(each for each in Schema.load().parents if Schema.load().fits(each, wanted))
+    return tuple(each for each in Schema.load().parents if Schema.load().fits(each, kinds))

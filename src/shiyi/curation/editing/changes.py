@@ -116,7 +116,7 @@ def changed_quads(
         known = None  # its evidence waits beside the accepted claim
     gone = quads_of(store, known) if known else []
     if known is not None and known.home != REJECTED:
-        claim = known.claim.joined(claim)
+        claim = known.claim.join(claim)
         if known.claim.status is Status.ACCEPTED:
             status = Status.ACCEPTED
     place = ACCEPTED if status is Status.ACCEPTED else outcome.home
@@ -266,13 +266,13 @@ def restore_replaced(changes: Changes, undone: Change, agent: str) -> None:
         if any(changes.store.match(node, SHIYI.status, SHIYI.accepted, DefaultGraph())):
             continue
         for change in reversed(changes.of(iri)):
-            if change.kind == KIND and change.about and _heir(change) == iri:
+            if change.kind == KIND and change.about and _successor(change) == iri:
                 if changes.is_live(change):
                     changes.undo(change.iri, agent, undone.reason)
                 break
 
 
-def _heir(change: Change) -> str:
+def _successor(change: Change) -> str:
     """Name the claim that took the place: the one the others point to."""
     return next(
         (text(quad.object) for quad in change.added if quad.predicate == DCTERMS.isReplacedBy), ""

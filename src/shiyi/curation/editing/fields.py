@@ -75,7 +75,7 @@ class Field:
     kinds: tuple[str, ...] = ()
 
     @property
-    def allowed(self) -> tuple[str, ...]:
+    def allowed_values(self) -> tuple[str, ...]:
         """List the values that every constraint takes; nothing where any will do."""
         lists = [each.allowed for each in self.constraints if each.allowed]
         return tuple(v for v in lists[0] if all(v in other for other in lists)) if lists else ()
@@ -96,7 +96,7 @@ class Field:
         return next((each.high for each in self.constraints if each.high), "")
 
     @property
-    def required(self) -> bool:
+    def is_required(self) -> bool:
         """Return whether the field may not stay empty."""
         return any(each.least > 0 for each in self.constraints)
 
@@ -121,7 +121,7 @@ class ShapeForms:
     >>> forms = ShapeForms.load()
     >>> forms.object_field("hasNature", ["MFHSubstance"]).kinds
     ('Nature',)
-    >>> forms.evidence_field("severity").allowed
+    >>> forms.evidence_field("severity").allowed_values
     ('contraindicated', 'caution', 'monitor')
     """
 
@@ -206,8 +206,8 @@ class ShapeForms:
     def _above(self, classes: Iterable[str]) -> frozenset[str]:
         return frozenset(above for name in classes for above in self.schema.superclasses(name))
 
-    def _kinds(self, wanted: Iterable[frozenset[str]]) -> tuple[str, ...]:
-        wanted_kinds = [each for each in wanted if each]
+    def _kinds(self, groups: Iterable[frozenset[str]]) -> tuple[str, ...]:
+        wanted_kinds = [each for each in groups if each]
         if not wanted_kinds:
             return ()
         return tuple(
@@ -238,7 +238,7 @@ def _constraint(shapes: "Graph", shape: "Node", aim: "Node", node: "Node", path:
         result = shapes.value(node, SH[name])
         return "" if result is None else str(result)
 
-    def listed(name: str) -> tuple[str, ...]:
+    def list_items(name: str) -> tuple[str, ...]:
         head = shapes.value(node, SH[name])
         values = shapes.items(head) if head else ()
         return tuple(_short(str(e)).lower() if isinstance(e, URIRef) else str(e) for e in values)
@@ -263,7 +263,7 @@ def _constraint(shapes: "Graph", shape: "Node", aim: "Node", node: "Node", path:
         local_name(one("severity")),
         one("datatype"),
         _classes(shapes, node),
-        listed("in"),
+        list_items("in"),
         one("pattern"),
         **bounds,
     )

@@ -111,8 +111,8 @@ class ClaimDraft(BaseModel):
         names = ("subject", "relation", "object", "object_en")
         places = [n for n in range(_MOST) if any(f"e{n}-{part}" in form for part in _PARTS)]
         return cls(
-            **{name: _sent(form, name) for name in names},
-            polarity=_sent(form, "polarity") or "positive",
+            **{name: _form_text(form, name) for name in names},
+            polarity=_form_text(form, "polarity") or "positive",
             evidence=tuple(_evidence_sent(n, form) for n in places),
         )
 
@@ -127,7 +127,7 @@ class ClaimDraft(BaseModel):
         blank = EvidenceDraft(place=at, kind="read")
         return self.model_copy(update={"evidence": (*filled, blank)})
 
-    def negated(self) -> "ClaimDraft":
+    def negate(self) -> "ClaimDraft":
         """Return a draft with the opposite polarity."""
         turned = "negative" if self.polarity == "positive" else "positive"
         return self.model_copy(update={"polarity": turned})
@@ -136,12 +136,12 @@ class ClaimDraft(BaseModel):
 _PARTS = ("source", "locator", "kind", "confidence", "quote", "passage", "remove", *QUALIFIERS)
 
 
-def _sent(form: Mapping[str, str], name: str) -> str:
+def _form_text(form: Mapping[str, str], name: str) -> str:
     return form.get(name, "").replace("\r\n", "\n").strip()
 
 
 def _evidence_sent(place: int, form: Mapping[str, str]) -> EvidenceDraft:
-    values = {part: _sent(form, f"e{place}-{part}") for part in (*_PARTS, "activity")}
+    values = {part: _form_text(form, f"e{place}-{part}") for part in (*_PARTS, "activity")}
     return EvidenceDraft(
         place=place,
         qualifiers={name: values[name] for name in QUALIFIERS if values[name]},

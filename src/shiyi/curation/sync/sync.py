@@ -70,13 +70,13 @@ class CuratedQuads:
         """Sum up the journal of a base."""
         return cls.of(read_journal(kb / JOURNAL_FILE))
 
-    def named(self, kind: str) -> Iterator[str]:
+    def iris_of_kind(self, kind: str) -> Iterator[str]:
         """Yield the touched IRIs with a name that begins with ``kind``."""
         return (each for each in sorted(self.subjects) if each.startswith(f"{ID}{kind}"))
 
     def claims(self) -> set[str]:
         """Return the claims that were touched, themselves or by their evidence."""
-        results = set(self.named("claim/"))
+        results = set(self.iris_of_kind("claim/"))
         for quad in self.added | self.removed:
             if quad.predicate == SHIYI.evidence:
                 results.add(text(quad.subject))
@@ -100,7 +100,7 @@ class Outgoing:
     @property
     def is_empty(self) -> bool:
         """Return whether nothing changes."""
-        return next(self.tables.changed(), None) is None
+        return next(self.tables.changed_files(), None) is None
 
     def counts(self) -> dict[str, int]:
         """Count what changes."""
@@ -110,7 +110,7 @@ class Outgoing:
             "mappings": self.mappings,
             "terms": self.terms,
             "kept": len(self.kept),
-            "files": sum(1 for _ in self.tables.changed()),
+            "files": sum(1 for _ in self.tables.changed_files()),
         }
 
 
@@ -142,11 +142,11 @@ def write_outgoing(
     result = Outgoing(Tables(folder))
     sync_claims(result, stated, store, touched.claims(), weights)
     kinds = tuple(dict.fromkeys(KINDS.values()))
-    concepts = [iri for kind in kinds for iri in touched.named(f"{kind}-")]
+    concepts = [iri for kind in kinds for iri in touched.iris_of_kind(f"{kind}-")]
     result.concepts = sync_concepts(
         result.tables, starter.concepts.by_id, starter.broader, stated, store, concepts
     )
-    result.mappings = sync_mappings(result.tables, store, touched.named("mapping/"))
+    result.mappings = sync_mappings(result.tables, store, touched.iris_of_kind("mapping/"))
     result.terms = _terms(result.tables, store, folder)
     if not result.is_empty:
         _check(result, folder, weights)
@@ -156,7 +156,7 @@ def write_outgoing(
 def cells_of(folder: Path, starter: Starter, weights: ConfidenceSettings) -> Iterator[ClaimCell]:
     """Yield the claim of each cell of the claim tables."""
     reader = ClaimTableReader(Schema.load(), starter.concepts, starter.sources, weights, Faults())
-    return reader.stated(folder / "claims")
+    return reader.read_cells(folder / "claims")
 
 
 def _terms(tables: Tables, store: QuadStore, folder: Path) -> int:
@@ -349,13 +349,13 @@ def build_row(claim: Claim, evidence: Evidence, weights: ConfidenceSettings) -> 
 
 
 def _remove_from_cell(
-    tables: Tables, each: ClaimCell, stays: list[Evidence], weights: ConfidenceSettings
+    tables: Tables, cell: ClaimCell, stays: list[Evidence], weights: ConfidenceSettings
 ) -> None:
     """Remove a claim from its cell; its remaining evidence stays in the tables."""
-    table, line = tables.file(each.row.place.file), each.row.place.line
-    if not table.stands(line):
+    table, line = tables.file(cell.row.place.file), cell.row.place.line
+    if not table.has_line(line):
         return
-    if each.column == "object":  # a long row states one claim
+    if cell.column == "object":  # a long row states one claim
         if not stays:
             table.drop(line)
             return
@@ -363,18 +363,18 @@ def _remove_from_cell(
         table.set(line, "source", "|".join(e.source.id for e in stays))
         table.set(line, "locator", locators[0] if len(set(locators)) == 1 else "|".join(locators))
         return
-    if each.claim.text:
+    if cell.claim.text:
         for language in ("zh", "en"):
-            column = f"{each.column.partition('@')[0]}@{language}"
+            column = f"{cell.column.partition('@')[0]}@{language}"
             if column in table.columns:
                 table.set(line, column, "")
     else:
-        values = [x.strip() for x in table.get(line, each.column).split("|")]
-        if each.value in values:
-            values.remove(each.value)
-            table.set(line, each.column, "|".join(values))
+        values = [x.strip() for x in table.get(line, cell.column).split("|")]
+        if cell.value in values:
+            values.remove(cell.value)
+            table.set(line, cell.column, "|".join(values))
     for evidence in stays:  # of the same cell, from another source of the row
-        tables.file(CLAIM_DESK, LONG).append(build_row(each.claim, evidence, weights))
+        tables.file(CLAIM_DESK, LONG).append(build_row(cell.claim, evidence, weights))
     if not any(table.get(line, column) for column in table.columns if column not in _FRAME):
         table.drop(line)
 
@@ -473,7 +473,7 @@ def _rename_in_cells(
         return
     for each in stated:
         table, line = tables.file(each.row.place.file), each.row.place.line
-        if not table.stands(line):
+        if not table.has_line(line):
             continue
         _subject(table, line, each, renamed)
         target = text(each.claim.object)
@@ -495,7 +495,7 @@ def _rename_in_cells(
             for o, e in renamed.values()
             if x in _old_names(o, e) and o.id.partition("-")[0] == concept.id.partition("-")[0]
         ]
-        if hits and tables.file(concept.place.file).stands(concept.place.line):
+        if hits and tables.file(concept.place.file).has_line(concept.place.line):
             ids = {o.zh: o.id for o, _ in renamed.values()} | {
                 o.en: o.id for o, _ in renamed.values()
             }
@@ -504,10 +504,10 @@ def _rename_in_cells(
 
 
 def _subject(
-    table: TableText, line: int, each: ClaimCell, renamed: Mapping[str, tuple[Concept, Concept]]
+    table: TableText, line: int, cell: ClaimCell, renamed: Mapping[str, tuple[Concept, Concept]]
 ) -> None:
     name = table.get(line, "subject")
-    for iri in (each.claim.subject.value, text(each.claim.object)):
+    for iri in (cell.claim.subject.value, text(cell.claim.object)):
         if iri in renamed and name in _old_names(*renamed[iri]):
             table.set(line, "subject", iri.removeprefix(ID))
 
@@ -548,22 +548,22 @@ def _places(tables: Tables) -> Iterable[tuple[str, tuple[str, int]]]:
                 yield sssom.mapping_node(cells).value, (name, number)
 
 
-def _cells(table: TableText, line: int, wanted: Mapped) -> int:
-    cells = dict(wanted.row.cells)
+def _cells(table: TableText, line: int, mapping: Mapped) -> int:
+    cells = dict(mapping.row.cells)
     changed = [c for c in {*table.columns, *cells} if table.get(line, c) != cells.get(c, "")]
     for column in sorted(changed):
         table.set(line, column, cells.get(column, ""))
     return int(bool(changed))
 
 
-def _file_of(tables: Tables, wanted: Mapped) -> TableText:
-    name = wanted.mapping_set.removeprefix(sssom.SETS)
-    if wanted.mapping_set.startswith(sssom.SETS) and name.replace("-", "").isalnum():
+def _file_of(tables: Tables, mapping: Mapped) -> TableText:
+    name = mapping.mapping_set.removeprefix(sssom.SETS)
+    if mapping.mapping_set.startswith(sssom.SETS) and name.replace("-", "").isalnum():
         path = f"mappings/{name}.sssom.tsv"
         if (tables.folder / path).is_file():
             return tables.file(path)
     if MAPPED not in tables.files:
         table = tables.file(MAPPED)
         if not table.before:
-            table.begin([*default_head([wanted.row]), "\t".join(sssom.COLUMNS)])
+            table.begin([*default_head([mapping.row]), "\t".join(sssom.COLUMNS)])
     return tables.file(MAPPED)

@@ -70,7 +70,7 @@ class TableText:
         retained = max(len(text.split("\t")), self.columns.index(column) + 1)
         self._lines[line - 1] = "\t".join(cells[:retained])
 
-    def stands(self, line: int) -> bool:
+    def has_line(self, line: int) -> bool:
         """Return whether a row was not removed yet."""
         return self._lines[line - 1] is not None
 
@@ -112,7 +112,7 @@ class Tables:
             self.files[name] = TableText.open(self.folder, name, columns)
         return self.files[name]
 
-    def changed(self) -> Iterator[tuple[str, str, str]]:
+    def changed_files(self) -> Iterator[tuple[str, str, str]]:
         """Yield path, text before and text after, of each file that changes, by name."""
         root = self.folder.name
         results = {f"{root}/{each.name}": (each.before, each.after) for each in self.files.values()}
@@ -122,12 +122,12 @@ class Tables:
 
     def patch(self) -> str:
         """Write a patch that ``git apply`` takes, from the folder above the tables."""
-        return "".join(_one(path, before, after) for path, before, after in self.changed())
+        return "".join(_one(path, before, after) for path, before, after in self.changed_files())
 
     def write(self, root: Path) -> list[str]:
         """Write every changed file below ``root``; return their paths."""
         created = []
-        for path, _, after in self.changed():
+        for path, _, after in self.changed_files():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             part = target.with_name(f".{target.name}.new")

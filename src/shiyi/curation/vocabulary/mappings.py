@@ -253,15 +253,15 @@ def _links(
     return gone, sorted(wanted, key=str)
 
 
-def _link(each: Mapping, case: bool) -> Iterable[Quad]:
+def _link(item: Mapping, case: bool) -> Iterable[Quad]:
     """Yield the assertion of a mapping: a SKOS link, or the reference of a case's words."""
-    if each.row.get("predicate_modifier") == "Not" or each.row.get("predicate_id") not in LINKS:
+    if item.row.get("predicate_modifier") == "Not" or item.row.get("predicate_id") not in LINKS:
         return
-    link = LINKS[each.row.get("predicate_id")]
+    link = LINKS[item.row.get("predicate_id")]
     if not case:
-        yield Quad(NamedNode(each.subject), link, NamedNode(each.object), DEFAULT)
+        yield Quad(NamedNode(item.subject), link, NamedNode(item.object), DEFAULT)
     elif link in (SKOS.exactMatch, SKOS.closeMatch):
-        yield Quad(NamedNode(each.subject), SHIYI.theReferenceOf, NamedNode(each.object), CASES)
+        yield Quad(NamedNode(item.subject), SHIYI.theReferenceOf, NamedNode(item.object), CASES)
 
 
 def case_rows(store: QuadStore) -> MappingSet:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from shiyi.answering.knowledge.facts import BENEFIT, Fact, Facts
+from shiyi.answering.knowledge.facts import BENEFIT, Facts
 from shiyi.answering.retrieval.passages import CLAIM, units, verbalize_claim
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import EvaluationContext
@@ -241,19 +241,21 @@ def claim_questions(
     words of a note; veiled asks what is good for a state under a classical or everyday word.
     """
     each = EACH if limit is None else max(1, limit // len(KINDS))
-    plain = _drawn(sorted(_plain(facts), key=lambda q: q.id), seed, 3 * each)
+    plain = _sample_questions(sorted(_plain(facts), key=lambda q: q.id), seed, 3 * each)
     others = plain[each:] or plain  # a small base asks the same again, two at once
     two = [
         GeneratedQuestion(f"{a.id}+{b.id}", a.question + b.question, a.claims | b.claims, "two")
         for a, b in zip(others[::2], others[1::2], strict=False)
         if a.id.split()[0] != b.id.split()[0]
     ]
-    described = _drawn(list(_ask_by_note(store, facts)), seed, each)
-    veiled = _drawn(list(_ask_by_synonym(facts, linker)), seed, each)
+    described = _sample_questions(list(_ask_by_note(store, facts)), seed, each)
+    veiled = _sample_questions(list(_ask_by_synonym(facts, linker)), seed, each)
     return (*plain[:each], *two, *described, *veiled)
 
 
-def _drawn(questions: list[GeneratedQuestion], seed: int, count: int) -> list[GeneratedQuestion]:
+def _sample_questions(
+    questions: list[GeneratedQuestion], seed: int, count: int
+) -> list[GeneratedQuestion]:
     random.Random(seed).shuffle(questions)  # noqa: S311 - a draw, no secret
     return questions[:count]
 
@@ -267,15 +269,11 @@ def _plain(facts: Facts) -> Iterator[GeneratedQuestion]:
         name = facts.labels.get(subject, {}).get("zh")
         for predicate, claims in grouped.items():
             if name:
-                label = _BRACKETS.sub("", facts.property_label(_property(found, predicate), "zh"))
+                label = _BRACKETS.sub("", facts.property_label(NamedNode(predicate), "zh"))
                 name_of = f"{local_name(subject)} {local_name(predicate)}"
                 yield GeneratedQuestion(
                     name_of, f"{name}的{label}是什么？", frozenset(claims), "plain"
                 )
-
-
-def _property(found: Sequence[Fact], predicate: str) -> NamedNode:
-    return next(each.predicate for each in found if each.predicate.value == predicate)
 
 
 def _ask_by_note(store: QuadStore, facts: Facts) -> Iterator[GeneratedQuestion]:

@@ -147,10 +147,10 @@ def harm_cases(
     )
 
 
-def _mix_kinds(found: list[Situation]) -> list[Situation]:
+def _mix_kinds(situations: list[Situation]) -> list[Situation]:
     """Select the kinds in turn, so that a sample holds all of them."""
     kinds: dict[str, list[Situation]] = {}
-    for each in found:
+    for each in situations:
         kinds.setdefault(each.kind, []).append(each)
     longest = max(map(len, kinds.values()), default=0)
     return [of[n] for n in range(longest) for of in kinds.values() if n < len(of)]
@@ -217,46 +217,48 @@ def _names(store: QuadStore, facts: Facts) -> dict[str, dict[str, tuple[str, ...
     return found
 
 
-def _cases(place: int, each: Situation, facts: Facts, chance: random.Random) -> Iterator[HarmCase]:
+def _cases(
+    place: int, situation: Situation, facts: Facts, chance: random.Random
+) -> Iterator[HarmCase]:
     for language in ("zh", "en"):
-        for way, template in enumerate(templates(each.kind, language)):
-            x, y = each.x_names[language][0], each.y_names[language][0]
-            met, profile = each.y, Profile()
-            if each.kind == "medicine" and way in (2, 3):
-                met, y = _drug(each, way, facts, chance, language)
-            if way == PHRASINGS - 1 and each.kind in {"medicine", "group", "state"}:
-                profile = _profile(each, y, facts)
+        for way, template in enumerate(templates(situation.kind, language)):
+            x, y = situation.x_names[language][0], situation.y_names[language][0]
+            met, profile = situation.y, Profile()
+            if situation.kind == "medicine" and way in (2, 3):
+                met, y = _drug(situation, way, facts, chance, language)
+            if way == PHRASINGS - 1 and situation.kind in {"medicine", "group", "state"}:
+                profile = _profile(situation, y, facts)
             yield HarmCase(
-                f"{each.kind}-{place}-{language}-{way + 1}",
+                f"{situation.kind}-{place}-{language}-{way + 1}",
                 language,
                 template.format(x=x, y=y),
                 profile,
-                each.kind,
-                each.x,
+                situation.kind,
+                situation.x,
                 met,
                 facts,
             )
 
 
 def _drug(
-    each: Situation, way: int, facts: Facts, chance: random.Random, language: str
+    situation: Situation, way: int, facts: Facts, chance: random.Random, language: str
 ) -> tuple[str, str]:
     """Name a member of the class that a claim is about, or the medicine by another name."""
-    members = [m for m in facts.below(each.y)[1:] if language in facts.labels.get(m, {})]
+    members = [m for m in facts.below(situation.y)[1:] if language in facts.labels.get(m, {})]
     if way == 2 and members:
         member = chance.choice(members)
         return member, facts.labels[member][language]
-    return each.y, chance.choice(each.y_names[language])
+    return situation.y, chance.choice(situation.y_names[language])
 
 
-def _profile(each: Situation, y: str, facts: Facts) -> Profile:
+def _profile(situation: Situation, y: str, facts: Facts) -> Profile:
     """Return what is met by the profile alone."""
-    if each.kind == "medicine":
+    if situation.kind == "medicine":
         return Profile(medicines=(y,))
-    stage = local_name(each.y).removeprefix("population-")
+    stage = local_name(situation.y).removeprefix("population-")
     if stage in _STAGES:
         return _STAGES[stage]
-    if facts.is_a(each.y, SHIYI.Constitution):
+    if facts.is_a(situation.y, SHIYI.Constitution):
         return Profile(constitution=y)
     return Profile(conditions=(y,))
 

@@ -185,26 +185,26 @@ class PathStrength:
     rank: Mapping[str, float] = field(default_factory=dict)
     _reached: dict[tuple[str, frozenset[str]], dict[str, float]] = field(default_factory=dict)
 
-    def reach(self, seed: str, wanted: frozenset[str] = frozenset()) -> Mapping[str, float]:
+    def reach(self, seed: str, predicates: frozenset[str] = frozenset()) -> Mapping[str, float]:
         """Return the strength, in (0, 1], of every concept within the hops.
 
-        It is the sum of the ``k`` best paths from ``seed``; ``wanted`` predicates weigh more.
+        It is the sum of the ``k`` best paths from ``seed``; ``keys`` predicates weigh more.
         """
-        key = seed, wanted
+        key = seed, predicates
         known = self._reached.get(key)
         if known is None:
-            known = self._reached[key] = self._walk(seed, wanted)
+            known = self._reached[key] = self._walk(seed, predicates)
         return known
 
     def thin(self) -> View:
         """Return the view with the links alone that paths follow."""
         return replace(self.view, links={node: self._out_links(node) for node in self.view.links})
 
-    def _walk(self, seed: str, wanted: frozenset[str]) -> dict[str, float]:
+    def _walk(self, seed: str, predicates: frozenset[str]) -> dict[str, float]:
         found: dict[str, list[float]] = defaultdict(list)
         front: list[tuple[str, float, float, Collection[str]]] = [(seed, 1.0, 0.0, (seed,))]
         for hop in range(1, self.settings.hops + 1):
-            front = self._step(front, hop, wanted, found)
+            front = self._step(front, hop, predicates, found)
         for seen in found.values():
             seen.sort(reverse=True)
         k = self.settings.k
@@ -216,8 +216,8 @@ class PathStrength:
         self,
         front: list[tuple[str, float, float, Collection[str]]],
         hop: int,
-        wanted: frozenset[str],
-        found: dict[str, list[float]],
+        predicates: frozenset[str],
+        paths: dict[str, list[float]],
     ) -> list[tuple[str, float, float, Collection[str]]]:
         following: list[tuple[str, float, float, Collection[str]]] = []
         for node, product, total, seen in front:
@@ -226,11 +226,11 @@ class PathStrength:
             for link in links:
                 if link.other in seen:
                     continue
-                boost = 1.0 if not wanted or link.predicate in wanted else 0.5
+                boost = 1.0 if not predicates or link.predicate in predicates else 0.5
                 through = product * link.confidence * damp
                 gained = total + link.confidence * self.rank.get(link.other, 1.0)
                 mean = self.settings.scorer == "mean_entities"
-                found[link.other].append((gained / (hop + 1) if mean else through) * boost)
+                paths[link.other].append((gained / (hop + 1) if mean else through) * boost)
                 following.append((link.other, through, gained, (*seen, link.other)))
         if self.settings.random_paths:
             return following

@@ -47,7 +47,7 @@ class MethodReader:
             known = self._known[text] = RETRIEVE[self.method](query, runtime, None)
         return tuple(f for f in known.claims if not self.seen or f.fact.claim in self.seen)
 
-    def near(self, text: str) -> frozenset[str]:
+    def concepts_in(self, text: str) -> frozenset[str]:
         """Return the concepts that a text names, and those above them."""
         return neighbours(
             self.runtime.facts, (iri for senses in self.linking.concepts(text) for iri in senses)
@@ -60,16 +60,16 @@ class MethodReader:
         """
         together = len(options) <= _TOGETHER
         question = f"{stem} {' '.join(options)}" if together else stem
-        found, named = self.claims(question), self.near(stem)
+        found, named = self.claims(question), self.concepts_in(stem)
         return [self._score(found, named, option) for option in options]
 
-    def _score(self, found: Sequence[RankedFact], named: frozenset[str], option: str) -> float:
+    def _score(self, facts: Sequence[RankedFact], names: frozenset[str], option: str) -> float:
         own = {iri for senses in self.linking.concepts(option) for iri in senses}
         total = 0.0
-        for rank, each in enumerate(found, 1):
+        for rank, each in enumerate(facts, 1):
             ends = {each.fact.subject, each.fact.object}
             if each.fact.positive and ends & own:
-                joins = bool((ends - own) & named) or len(ends & own) > 1
+                joins = bool((ends - own) & names) or len(ends & own) > 1
                 total += (1.0 if joins else _APART) / (RRF + (rank if self.ranked else 1))
         return total
 
@@ -140,14 +140,16 @@ class StatementReader:
                     return Prediction(("true",), frozenset({"true"}))
         return Prediction(("false",), frozenset({"false"}), abstained=True)
 
-    def _are_joined(self, one: str, other: str, wanted: frozenset[str]) -> bool:
+    def _are_joined(self, one: str, other: str, predicates: frozenset[str]) -> bool:
         ends = {other, *(self._above(other) if self.inherit else ())}
         starts = {one, *(self._above(one) if self.inherit else ())}
-        return self._is_claimed(one, ends, wanted) or self._is_claimed(other, starts, wanted)
+        return self._is_claimed(one, ends, predicates) or self._is_claimed(
+            other, starts, predicates
+        )
 
-    def _is_claimed(self, node: str, ends: set[str], wanted: frozenset[str]) -> bool:
+    def _is_claimed(self, node: str, ends: set[str], predicates: frozenset[str]) -> bool:
         return any(
-            link.other in ends and link.claim and (not wanted or link.predicate in wanted)
+            link.other in ends and link.claim and (not predicates or link.predicate in predicates)
             for link in self.view.links.get(node, ())
         )
 

@@ -94,12 +94,12 @@ class CachingLinker:
     _closed: ValueFinder | None = None
 
     def concepts(
-        self, text: str, wanted: frozenset[str] = frozenset()
+        self, text: str, classes: frozenset[str] = frozenset()
     ) -> tuple[tuple[str, ...], ...]:
         """Return, per mention that is not negated, what it may mean, likeliest first.
 
         Where the odd one out is asked for, the "not" belongs to the question, not to the mention.
-        Where ``wanted`` relations point into a closed vocabulary (channels), its names are read
+        Where ``keys`` relations point into a closed vocabulary (channels), its names are read
         too, instead of the mentions of the linker.
         """
         known = self._known.get(text)
@@ -107,7 +107,7 @@ class CachingLinker:
             known = self._known[text] = self.linker.link(text)
         odd = is_negated(text)
         mentions = [each for each in known if each.iri and (odd or not each.negated)]
-        kinds = closed_kinds(wanted)
+        kinds = closed_kinds(classes)
         if not kinds:
             return tuple((each.iri, *each.alternatives) for each in mentions)
         sure = [(each.start, each.end) for each in mentions if each.score == 1.0]
@@ -142,11 +142,11 @@ class PathScorer:
         return found
 
     def _strength(
-        self, seeds: Sequence[str], senses: Sequence[str], wanted: frozenset[str]
+        self, seeds: Sequence[str], senses: Sequence[str], predicates: frozenset[str]
     ) -> float:
         best = 0.0
         for sense in senses:
-            total = sum(self.joins.reach(seed, wanted).get(sense, 0.0) for seed in set(seeds))
+            total = sum(self.joins.reach(seed, predicates).get(sense, 0.0) for seed in set(seeds))
             best = max(best, total)
         return best
 
@@ -165,13 +165,15 @@ class RelationScorer:
         seeds |= {above for iri in seeds for above in self._above(iri)}
         return [self._best(seeds, option, wanted) for option in options]
 
-    def _best(self, seeds: set[str], option: str, wanted: frozenset[str]) -> float:
-        named = {iri for senses in self.linking.concepts(option, wanted) for iri in senses}
+    def _best(self, seeds: set[str], option: str, predicates: frozenset[str]) -> float:
+        named = {iri for senses in self.linking.concepts(option, predicates) for iri in senses}
         found = [
             link.confidence
             for iri in named
             for link in self.view.links.get(iri, ())
-            if link.other in seeds and link.claim and (not wanted or link.predicate in wanted)
+            if link.other in seeds
+            and link.claim
+            and (not predicates or link.predicate in predicates)
         ]
         return max(found, default=0.0)
 

@@ -84,14 +84,18 @@ def gaps(
     return found, len(test) - len(seen)
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Rows to learn from and to rank, what else is ``known``, and the names of their ends."""
+
+    names: Names
+    training: Sequence[Row]
+    test: Sequence[Row]
+    known: Sequence[Row] = ()
+
+
 def rank_tails(
-    model: Ranker,
-    names: Names,
-    training: Sequence[Row],
-    test: Sequence[Row],
-    known: Sequence[Row] = (),
-    seed: int = 0,
-    lookup: bool = False,
+    model: Ranker, split: Split, seed: int = 0, lookup: bool = False
 ) -> Mapping[str, RankingMetrics]:
     """Rank the tails of test rows, by the name of what is left out of the ranking.
 
@@ -103,14 +107,15 @@ def rank_tails(
     the rest were asked. The last two only where a relation is symmetric.
     With ``lookup``, tails that training states rank first, then those it states from the other end.
     """
-    asked = _drawn(TripleArray.of(list(test), names), seed)
+    asked = _sample_triples(TripleArray.of(list(split.test), split.names), seed)
     if not len(asked.triples):
         return {}
+    every = [*split.training, *split.test, *split.known]
     own, stated = (
-        TripleArray.of(rows, names).triples for rows in (list(training), [*training, *test, *known])
+        TripleArray.of(rows, split.names).triples for rows in (list(split.training), every)
     )
-    symmetric = symmetric_relations(training)
-    numbers = np.array([i for i, r in enumerate(names.relations) if r in symmetric], np.int64)
+    symmetric = symmetric_relations(split.training)
+    numbers = np.array([i for i, r in enumerate(split.names.relations) if r in symmetric], np.int64)
     closed = np.concatenate([stated, _invert_triples(stated, numbers)])
     filters = {"": stated, "raw": stated[:0]} | ({BOTH_WAYS: closed} if symmetric else {})
     first = (own, _invert_triples(own, numbers)) if lookup else ()
@@ -124,14 +129,14 @@ def _invert_triples(triples: Longs, relations: Longs) -> Longs:
     return triples[np.isin(triples[:, 1], relations)][:, [2, 1, 0]]
 
 
-def _oracle(asked: Longs, own: Longs, stated: Longs, closed: Longs) -> RankingMetrics:
+def _oracle(triples: Longs, own: Longs, stated: Longs, closed: Longs) -> RankingMetrics:
     """Return what to expect of drawing at random among the facts that no filter leaves out."""
     facts, filtered, learnt = (
         {tuple(row) for row in each.tolist()} for each in (closed, stated, own)
     )
     hidden = Counter(row[:2] for row in facts - filtered)
-    restated = np.array([tuple(row) in learnt for row in asked.tolist()])
-    rivals = np.array([hidden[tuple(row)] for row in asked[:, :2].tolist()])
+    restated = np.array([tuple(row) in learnt for row in triples.tolist()])
+    rivals = np.array([hidden[tuple(row)] for row in triples[:, :2].tolist()])
     among = np.where(restated, 1, rivals + 1)
     harmonic = np.cumsum(1 / np.arange(1, among.max() + 1))
     return RankingMetrics(1 / among, np.minimum(1, 10 / among), harmonic[among - 1] / among)
@@ -158,11 +163,11 @@ def _converse_confidences(
     return found
 
 
-def _drawn(asked: TripleArray, seed: int) -> TripleArray:
-    if len(asked.triples) <= LINKS:
-        return asked
-    pick = np.random.default_rng(seed).choice(len(asked.triples), LINKS, replace=False)
-    return TripleArray(asked.triples[pick], asked.confidence[pick])
+def _sample_triples(triples: TripleArray, seed: int) -> TripleArray:
+    if len(triples.triples) <= LINKS:
+        return triples
+    pick = np.random.default_rng(seed).choice(len(triples.triples), LINKS, replace=False)
+    return TripleArray(triples.triples[pick], triples.confidence[pick])
 
 
 RANKS: Final = "links"  # the method that ranks only, by a model of its own
@@ -192,7 +197,9 @@ def run_confidence(bench: EvaluationContext, request: Request, progress: Progres
         raise UsageError("confidences are learnt: give --train FILE")
     mean = fmean(each.confidence for each in training) if training else 0.5
     runs, notes = list[Run](), list[str]()
-    learnt = _TrainedModels(training, items, _known(request), request)
+    learnt = _TrainedModels(
+        training, items, [each for path in request.known for each in load_triples(path)[0]], request
+    )
     for method in request.methods:
         kind, note = _trained_embedding(method, training)
         notes += [note] if note else []
@@ -254,15 +261,8 @@ class _TrainedModels:
             values["unknown"] = [unknown / len(self._items)]
         if lookup:
             ranker, parts = self._ranks(), [kind, RANKS]
-        places = rank_tails(
-            ranker,
-            ranker.names,
-            self._training,
-            self._items,
-            self._known,
-            self._request.seed,
-            lookup,
-        )
+        split = Split(ranker.names, self._training, self._items, self._known)
+        places = rank_tails(ranker, split, self._request.seed, lookup)
         values |= _ranked_values(places)
         progress(method, len(self._items), len(self._items))
         fresh = sum(self._took.values()) - before  # what another method trained counts here too
@@ -295,10 +295,6 @@ def _ranked_values(places: Mapping[str, RankingMetrics]) -> dict[str, Sequence[f
         ):
             values[metric + end] = each.tolist()
     return values
-
-
-def _known(request: Request) -> list[WeightedTriple]:
-    return [each for path in request.known for each in load_triples(path)[0]]
 
 
 def _rows(items: Iterable[WeightedTriple]) -> list[Row]:

@@ -68,8 +68,10 @@ def _triple(claim: Any, reader: StatementReader) -> Triple | None:
     try:
         relation, polarity = claim["relation"], _POLARITY[bool(claim.get("negated", False))]
         prop = reader.relations.schema.property(relation)
-        subject = _found(claim["subject"], prop.domain, reader)
-        value = claim["object"] if prop.is_text else _found(claim["object"], prop.range, reader)
+        subject = _find_concept(claim["subject"], prop.domain, reader)
+        value = (
+            claim["object"] if prop.is_text else _find_concept(claim["object"], prop.range, reader)
+        )
     except (KeyError, TypeError, AttributeError, FormatError):
         return None
     return (
@@ -82,7 +84,7 @@ def _triple(claim: Any, reader: StatementReader) -> Triple | None:
 _POLARITY = {False: Polarity.POSITIVE, True: Polarity.NEGATIVE}
 
 
-def _found(name: str, classes: frozenset[str], reader: StatementReader) -> str:
+def _find_concept(name: str, classes: frozenset[str], reader: StatementReader) -> str:
     node = resource(name) if name.isascii() and "-" in name else None
     if node and reader.is_a(node, classes):
         return node.value

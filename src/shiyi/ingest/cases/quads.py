@@ -83,11 +83,11 @@ def cases_dataset(path: Path, school: str = "") -> Dataset:
 
 
 def case_batches(
-    run: ImportRun, path: Path, reading: Importer, terms: Terms, also: Also | None = None
+    run: ImportRun, path: Path, reading: Importer, terms: Terms, extra: Also | None = None
 ) -> Iterator[Batch]:
     """Yield the cases of a file; one that no class can be found for is reported and left out.
 
-    ``also`` makes more of the cases, whether filed or not: the overlay of a school. Cases of a
+    ``extra`` makes more of the cases, whether filed or not: the overlay of a school. Cases of a
     test split are never taken in.
     """
     records = read_records(path, run.settings.ingest.max_text_bytes, run.report.removed)
@@ -96,7 +96,7 @@ def case_batches(
         key = content_hash(str(at), str(len(part)), reading.digest)
 
         def make(part: Sequence[Record] = part) -> Content:
-            return _content(run, part, reading, terms, also)
+            return _content(run, part, reading, terms, extra)
 
         yield Batch(f"{key} {reading.reader.name} {reading.reader.version}", make)
 
@@ -108,7 +108,7 @@ def _parts(records: Iterator[Record], limit: int) -> Iterator[Sequence[Record]]:
 
 
 def _content(
-    run: ImportRun, records: Sequence[Record], reading: Importer, terms: Terms, also: Also | None
+    run: ImportRun, records: Sequence[Record], reading: Importer, terms: Terms, extra: Also | None
 ) -> Content:
     dataset, report, content = run.dataset, run.report, Content()
     place = cases_graph(f"{dataset.name}@{dataset.version}")
@@ -126,8 +126,8 @@ def _content(
         content.quads += case_quads(case, dataset.source.iri, place)
         remaining.append(case)
     content.quads += terms.link(remaining, place)
-    if also:
-        content.quads += also([case for _, case in cases])
+    if extra:
+        content.quads += extra([case for _, case in cases])
     report.removed.update(reading.removed)
     reading.removed.clear()
     return content

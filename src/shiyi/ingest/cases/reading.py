@@ -240,7 +240,7 @@ class Importer:
         self,
         read: CaseReading,
         mentions: tuple[Mention, ...],
-        named: tuple[str, ...],
+        names: tuple[str, ...],
         patient: tuple[str, str],
         text: str,
     ) -> tuple[tuple[NamedNode, ...], str]:
@@ -249,11 +249,11 @@ class Importer:
         concepts = [each.concept for each in mentions if each.concept and each.kind == "disease"]
         concepts += [
             NamedNode(each.iri)
-            for words in named
+            for words in names
             for each in self.dictionary.conditions(words)
             if each.iri
         ]
-        return self.classes.file(list_words(mentions), concepts, patient, named, text)
+        return self.classes.file(list_words(mentions), concepts, patient, names, text)
 
     def _history(self, clean: Callable[[str], str], record: Record) -> Iterator[NamedNode]:
         for each in self.dictionary.conditions(clean(record.fields.get("history", ""))):

@@ -204,15 +204,15 @@ class AdmissionPolicy:
             return list(proposed)
         return [self._apply_status(each, held_back) for each in proposed]
 
-    def _apply_status(self, each: ProposedClaim, held_back: Counter[str]) -> ProposedClaim:
-        if reason := next(self._against(each), ""):
+    def _apply_status(self, proposal: ProposedClaim, held_back: Counter[str]) -> ProposedClaim:
+        if reason := next(self._against(proposal), ""):
             held_back[reason] += 1
-            return each
-        return replace(each, entry=Status.ACCEPTED)
+            return proposal
+        return replace(proposal, entry=Status.ACCEPTED)
 
-    def _against(self, each: ProposedClaim) -> Iterator[str]:
-        claim = each.claim
-        if each.by_model or any(e.source.tier is Tier.MODEL for e in claim.evidence):
+    def _against(self, proposal: ProposedClaim) -> Iterator[str]:
+        claim = proposal.claim
+        if proposal.by_model or any(e.source.tier is Tier.MODEL for e in claim.evidence):
             yield "read by a model"
         if not claim.predicate.value.startswith(VOCAB):
             yield "a name or match"

@@ -26,11 +26,10 @@ def is_alias_of(word: str, name: str) -> bool:
         return bare in stem or stem in bare
     if len(bare) > 1 and bare in stem:
         return False
-    return all(not set(marks) & set(word) or set(marks) & set(name) for marks in _marks())
-
-
-def _marks() -> list[str]:
-    return cue_texts("senses-of-old-books")["marks"][0].split("|")
+    return all(
+        not set(marks) & set(word) or set(marks) & set(name)
+        for marks in cue_texts("senses-of-old-books")["marks"][0].split("|")
+    )
 
 
 MATERIALS = ("MFHSubstance", "Herb", "Food")

@@ -206,7 +206,7 @@ class RowReader:
     link: Linking | None = None
     names: Mapping[tuple[str, str], NamedNode] = field(default_factory=dict)  # by role and words
     _sources: dict[str, tuple[Source, Confidence]] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)  # works that this batch has described
+    _described: set[str] = field(default_factory=set)  # works that this batch has described
     _number: int = 0  # of the row at hand
     _nameless: str = ""  # the concept of the row at hand, where its name says nothing
 
@@ -215,7 +215,7 @@ class RowReader:
 
         def make() -> Content:
             content, seen = Content(rows=len(rows)), set[Hashable]()
-            self._told.clear()
+            self._described.clear()
             for number, row in enumerate(rows, start=at + 1):
                 self._number = number
                 before = self.joined.get(row[self.table.key])
@@ -385,8 +385,8 @@ class RowReader:
             if name not in self._sources:
                 self._sources[name] = self._source(name)
             source, weight = self._sources[name]
-            if name and name not in self._told:
-                self._told.add(name)
+            if name and name not in self._described:
+                self._described.add(name)
                 content.quads += source_quads(source, self.dataset.graph)
             results.append((source, weight))
         return results

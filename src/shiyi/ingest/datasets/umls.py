@@ -74,7 +74,7 @@ class Release:
         base = load_dataset("umls")
         return Dataset(base.name, file_digest(self.conso)[:12], base.source, base.page)
 
-    def retired(self) -> dict[str, str]:
+    def retired_cuis(self) -> dict[str, str]:
         """Return the CUI that stands today for each retired one, "" for those deleted."""
         path = self.file("MRCUI")
         return load_retired_cuis(path) if path else {}
@@ -98,7 +98,7 @@ class Release:
 def index_names(release: Release, home: Path) -> int:
     """Build the index of names in ``home/umls``, with the retired CUIs; return the count."""
     names = UmlsNames.build(release.names(), home / FOLDER)
-    retired = json.dumps(release.retired(), sort_keys=True)
+    retired = json.dumps(release.retired_cuis(), sort_keys=True)
     (home / FOLDER / "retired.json").write_text(retired, "utf-8")
     return names.size
 
@@ -132,7 +132,7 @@ def umls_batches(
     A retired CUI is followed: it is stated what stands for it, and that is taken in its place.
     """
     place = dataset.graph
-    retired = release.retired()
+    retired = release.retired_cuis()
     current = {retired.get(cui, cui) for cui in known} - {""}
     parts: tuple[tuple[str, Callable[[], Iterable[Quad]]], ...] = (
         ("retired", lambda: _retired_matches(known, retired, place, report)),
@@ -160,10 +160,10 @@ def _retired_matches(
             report.unlinked["deleted CUI"] += 1
 
 
-def _names(release: Release, wanted: set[str], place: NamedNode) -> Iterator[Quad]:
+def _names(release: Release, cuis: set[str], place: NamedNode) -> Iterator[Quad]:
     filters, types = release.filters, release.types()
     for atom in mrconso_atoms(release.conso, filters.languages, filters.sources):
-        if atom.cui not in wanted:
+        if atom.cui not in cuis:
             continue
         kinds = types.of(atom.cui) if types else frozenset[str]()
         if filters.types and not kinds & set(filters.types):
@@ -178,18 +178,18 @@ def _names(release: Release, wanted: set[str], place: NamedNode) -> Iterator[Qua
             yield Quad(node, DCTERMS.type, Literal(kind), place)
 
 
-def _definitions(release: Release, wanted: set[str], place: NamedNode) -> Iterator[Quad]:
+def _definitions(release: Release, cuis: set[str], place: NamedNode) -> Iterator[Quad]:
     path = release.file("MRDEF")
     for cui, sab, value in mrdef_texts(path, release.filters.sources) if path else ():
-        if cui in wanted:
+        if cui in cuis:
             yield Quad(_node(cui), SKOS.definition, Literal(value, language="en"), place)
             yield Quad(_node(cui), RDFS.isDefinedBy, Literal(sab), place)
 
 
-def _relations(release: Release, wanted: set[str], place: NamedNode) -> Iterator[Quad]:
+def _relations(release: Release, cuis: set[str], place: NamedNode) -> Iterator[Quad]:
     path = release.file("MRREL")
     for one, rel, other, _ in mrrel_pairs(path, release.filters.sources) if path else ():
-        if one in wanted and other in wanted and one != other:
+        if one in cuis and other in cuis and one != other:
             yield Quad(_node(one), _RELATIONS.get(rel, SKOS.related), _node(other), place)
 
 

@@ -110,13 +110,13 @@ def _rows(name: str) -> Iterator[list[str]]:
         yield row
 
 
-def _years(where: str, start: str, end: str) -> tuple[int | None, int | None]:
+def _years(address: str, start: str, end: str) -> tuple[int | None, int | None]:
     try:
         years = int(start) if start else None, int(end) if end else None
     except ValueError as fault:
-        raise TableError([f"{where}: years are whole numbers"]) from fault
+        raise TableError([f"{address}: years are whole numbers"]) from fault
     if years[0] is not None and years[1] is not None and years[0] > years[1]:
-        raise TableError([f"{where}: {start} lies after {end}"])
+        raise TableError([f"{address}: {start} lies after {end}"])
     return years
 
 

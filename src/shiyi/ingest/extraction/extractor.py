@@ -107,7 +107,7 @@ class Relations:
         )
         return cls(schema, names)
 
-    def known(self, names: Iterable[str]) -> tuple[str, ...]:
+    def filter_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Keep the names that are relations, each once, in their own order."""
         return tuple(name for name in dict.fromkeys(names) if name in self.names)
 
@@ -143,5 +143,5 @@ class Relations:
         return ", ".join(self.kinds(frozenset(results)))
 
 
-def _range(each: Property) -> str:
-    return "text" if each.is_text else " | ".join(sorted(each.range))
+def _range(property_: Property) -> str:
+    return "text" if property_.is_text else " | ".join(sorted(property_.range))

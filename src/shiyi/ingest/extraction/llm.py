@@ -37,22 +37,22 @@ def note_quads(
     """Yield summary, questions with answers, and described entities of a passage."""
     language, text = document.language, NamedNode(passage.iri)
 
-    def made(kind: NamedNode, *content: str) -> tuple[NamedNode, Iterator[Quad]]:
+    def make_note(kind: NamedNode, *content: str) -> tuple[NamedNode, Iterator[Quad]]:
         node = resource(f"note/{content_hash(passage.iri, kind.value, *content)}")
         start = (Quad(node, RDF.type, kind, place), Quad(node, PROV.wasDerivedFrom, text, place))
         return node, iter(start)
 
-    node, start = made(SHIYI.PassageSummary, notes.summary)
+    node, start = make_note(SHIYI.PassageSummary, notes.summary)
     yield from start
     yield Quad(node, RDF.value, Literal(notes.summary, language=language), place)
     for pair in notes.questions:
-        node, start = made(SHIYI.QuestionAnswer, pair.question, pair.answer)
+        node, start = make_note(SHIYI.QuestionAnswer, pair.question, pair.answer)
         yield from start
         yield Quad(node, RDFS.label, Literal(pair.question, language=language), place)
         yield Quad(node, SHIYI.answerText, Literal(pair.answer, language=language), place)
     classes = frozenset(reader.relations.schema.parents)
     for entity in notes.entities:
-        node, start = made(SHIYI.EntityDescription, entity.name, entity.description)
+        node, start = make_note(SHIYI.EntityDescription, entity.name, entity.description)
         yield from start
         yield Quad(node, RDFS.label, Literal(entity.name, language=language), place)
         yield Quad(node, SHIYI.entityLayer, Literal(entity.layer), place)
@@ -149,7 +149,7 @@ class LlmExtractor:
             faulty = self._faulty(readings, document)
             if not faulty:
                 break
-            self._each(lambda each: self._mend(each[0], each[1], language), faulty)
+            self._each(lambda each: self._repair(each[0], each[1], language), faulty)
         return [self._extraction(each, document, place) for each in readings]
 
     def _each(self, work: Callable[[_T], _R], things: Iterable[_T]) -> list[_R]:
@@ -184,7 +184,7 @@ class LlmExtractor:
                 proposed=", ".join(proposed.relations),
                 **shown,
             )
-            reading.chosen = relations.known(retained.relations)
+            reading.chosen = relations.filter_names(retained.relations)
         if reading.chosen:
             chosen = relations.prompt_lines(reading.chosen)
             reply = ask(
@@ -200,9 +200,9 @@ class LlmExtractor:
         reading.notes = ask(
             self._prompts["describe-passage"], forms.Notes, classes=relations.classes, **shown
         )
-        self._take(reading, statements, language)
+        self._add_claims(reading, statements, language)
 
-    def _take(self, reading: _Passage, values: Iterable[Statement], language: str) -> None:
+    def _add_claims(self, reading: _Passage, values: Iterable[Statement], language: str) -> None:
         """Make claims of statements; the same claim on the same quote is made once."""
         chosen = (*reading.chosen, *ATTRIBUTES)
         known = {_identity(created) for _, created in reading.made}
@@ -224,7 +224,7 @@ class LlmExtractor:
                 propose_claim(created, reading.passage, document, self, self._settings)
                 for _, created in reading.made
             ]
-            wrong = [each for each in reading.refused if each.mendable]
+            wrong = [each for each in reading.refused if each.is_repairable]
             judged = self._gate.judge(proposed)
             for (statement, _), each in zip(reading.made, judged, strict=True):
                 if each.faults:
@@ -234,7 +234,7 @@ class LlmExtractor:
                 results.append((reading, wrong))
         return results
 
-    def _mend(self, reading: _Passage, wrong: list[Refusal], language: str) -> None:
+    def _repair(self, reading: _Passage, wrong: list[Refusal], language: str) -> None:
         passage = reading.passage
         words = "\n".join(
             f"{number}: {each.statement.model_dump_json()} refused: {each.reason}"
@@ -272,7 +272,7 @@ class LlmExtractor:
             reading.refused = [each for each in reading.refused if each != old]
         reading.made = [each for each in reading.made if each[0] != old.statement]
         if repair.statement and not repair.withdraw:
-            self._take(reading, [repair.statement], language)
+            self._add_claims(reading, [repair.statement], language)
 
     def _extraction(self, reading: _Passage, document: Document, place: NamedNode) -> Extraction:
         passage = reading.passage

@@ -32,7 +32,7 @@ class Refusal:
     reason: str
 
     @property
-    def mendable(self) -> bool:
+    def is_repairable(self) -> bool:
         """Return whether a model may repair it; a name that nothing bears stays unlinked."""
         return self.kind not in {UNLINKED, WITHDRAWN}
 

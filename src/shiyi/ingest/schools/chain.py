@@ -84,13 +84,15 @@ class ChainBuilder:
 
     def _joining_steps(self, case: Case) -> Iterator[Step]:
         """Join what the question names with what the answer names, where a relation fits both."""
-        request = self._known(case.mentions)
+        request = self._concepts_by_kind(case.mentions)
         for kind, relation, other in _BETWEEN:
             for one, two in product(request.get(kind, ()), request.get(other, ())):
                 if self._fits(one[1], relation, two[1]):
                     yield Step(one[0], relation, two[0], one[1], two[1])
 
-    def _known(self, mentions: Sequence[Mention]) -> dict[str, list[tuple[str, NamedNode]]]:
+    def _concepts_by_kind(
+        self, mentions: Sequence[Mention]
+    ) -> dict[str, list[tuple[str, NamedNode]]]:
         results: dict[str, list[tuple[str, NamedNode]]] = {}
         every = self.reader.relations.kinds(frozenset({"Condition", "Therapy", "Formula"}))
         for each in mentions:

@@ -114,13 +114,13 @@ class Overlay:
             yield Quad(claim_iri, SHIYI.reasonedIn, written, place)
         self.counts["chain"] += 1
 
-    def _claims(self, steps: Sequence[Step], written: NamedNode) -> list[Claim]:
+    def _claims(self, steps: Sequence[Step], graph: NamedNode) -> list[Claim]:
         """Return the steps that are claims and break no shape, at the confidence of a model."""
         evidence = Evidence(
             self.dataset.source,
             Confidence(self.settings.confidence.model),
             kind=EvidenceKind.PREDICTED,
-            passage=written,
+            passage=graph,
             activity="school-1",
         )
         created = [
@@ -189,8 +189,8 @@ def _word(relation: str, zh: bool) -> str:
 def add_to_school(school: School, dataset: Dataset, batches: Iterable[Batch]) -> Iterator[Batch]:
     """Yield batches that also fill the overlay of a school with their works and claims."""
 
-    def making(make: Callable[[], Content]) -> Callable[[], Content]:
-        def made() -> Content:
+    def bind(make: Callable[[], Content]) -> Callable[[], Content]:
+        def make_content() -> Content:
             content, place = make(), school.place(dataset)
             sources = [
                 q.subject
@@ -205,7 +205,7 @@ def add_to_school(school: School, dataset: Dataset, batches: Iterable[Batch]) ->
                 content.quads += claim_quads(claim, place)
             return content
 
-        return made
+        return make_content
 
     for batch in batches:
-        yield Batch(f"{batch.key} {school.slug}", making(batch.make))
+        yield Batch(f"{batch.key} {school.slug}", bind(batch.make))

@@ -36,7 +36,7 @@ from shiyi.settings import ConfidenceSettings
 _COMMON = ("subject", "source", "locator", "kind", "confidence", "polarity", *QUALIFIERS)
 LONG = ("predicate", "object", "object_en", *_COMMON)
 _KINDS = tuple(each.value for each in EvidenceKind if each is not EvidenceKind.PREDICTED)
-_MOST_SAID = {"object": 120, "object_en": 350}  # characters of guidance, Shiyi's
+_LONGEST = {"object": 120, "object_en": 350}  # characters of guidance, Shiyi's
 ACTIVITIES = {EvidenceKind.RECALLED: "recall", EvidenceKind.INFERRED: "inference"}
 
 
@@ -63,12 +63,12 @@ class ClaimTableReader:
     def read(self, folder: Path) -> list[Claim]:
         """Read every claim table of ``folder``; claims that say the same are joined."""
         claims: dict[str, Claim] = {}
-        for each in self.stated(folder):
+        for each in self.read_cells(folder):
             known = claims.get(each.claim.iri.value)
-            claims[each.claim.iri.value] = known.joined(each.claim) if known else each.claim
+            claims[each.claim.iri.value] = known.join(each.claim) if known else each.claim
         return list(claims.values())
 
-    def stated(self, folder: Path) -> Iterator[ClaimCell]:
+    def read_cells(self, folder: Path) -> Iterator[ClaimCell]:
         """Yield the claim of each cell of each claim table, in the order of files and rows."""
         claims: set[str] = set()
         for header, rows in read_tables(folder, self.faults):
@@ -169,7 +169,7 @@ class ClaimTableReader:
         if bool(verdict) != (topic in JUDGED):
             wanted = f"state one of {' '.join(VERDICTS)}" if topic in JUDGED else "leave it empty"
             self.faults.add(row.at("verdict"), f"does not fit the topic {topic!r}: {wanted}")
-        for column, most in _MOST_SAID.items():
+        for column, most in _LONGEST.items():
             if not 0 < len(row.get(column)) <= most:
                 self.faults.add(row.at(column), f"has to state it in 1 to {most} characters")
 

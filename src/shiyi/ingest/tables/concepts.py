@@ -94,19 +94,19 @@ class Concepts:
     def __len__(self) -> int:
         return len(self.by_id)
 
-    def find(self, cell: str, wanted: frozenset[str], place: Place, faults: Faults) -> str:
-        """Return the id that ``cell`` names among ``wanted`` classes; else record why not."""
+    def find(self, cell: str, classes: frozenset[str], place: Place, faults: Faults) -> str:
+        """Return the id that ``cell`` names among ``keys`` classes; else record why not."""
         if named := self.by_id.get(cell):
-            if not self._schema.fits(named.class_name, wanted):
+            if not self._schema.fits(named.class_name, classes):
                 faults.add(
-                    place, f"{cell} is a {named.class_name}, not a {' or '.join(sorted(wanted))}"
+                    place, f"{cell} is a {named.class_name}, not a {' or '.join(sorted(classes))}"
                 )
             return cell
         for labels in (self._preferred, self._alias):
             fitting = [
                 each
                 for each in labels.get(cell.casefold(), ())
-                if self._schema.fits(each.class_name, wanted)
+                if self._schema.fits(each.class_name, classes)
             ]
             if len(fitting) == 1:
                 return fitting[0].id
@@ -265,14 +265,14 @@ def read_retired(folder: Path, concepts: Concepts, faults: Faults) -> list[Retir
     return list(results.values())
 
 
-def retired_quads(each: RetiredConcept) -> Iterator[Quad]:
+def retired_quads(concept: RetiredConcept) -> Iterator[Quad]:
     """Yield the tombstone: names, reason, and where it went."""
-    node = each.iri
+    node = concept.iri
     yield Quad(node, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN), RETIRED)
-    for label, language in ((each.zh, "zh"), (each.en, "en")):
+    for label, language in ((concept.zh, "zh"), (concept.en, "en")):
         if label:
             yield Quad(node, SKOS.prefLabel, Literal(label, language=language), RETIRED)
-    if each.reason:
-        yield Quad(node, RDFS.comment, Literal(each.reason), RETIRED)
-    if each.replaced_by:
-        yield Quad(node, DCTERMS.isReplacedBy, resource(each.replaced_by), RETIRED)
+    if concept.reason:
+        yield Quad(node, RDFS.comment, Literal(concept.reason), RETIRED)
+    if concept.replaced_by:
+        yield Quad(node, DCTERMS.isReplacedBy, resource(concept.replaced_by), RETIRED)

@@ -154,7 +154,7 @@ def _with_pointer(claim: Claim, evidence: Evidence, row: PointerRow) -> Claim:
     same = [
         each
         for each in claim.evidence
-        if each.source == evidence.source and each.activity == "curation" and each.kind.opened
+        if each.source == evidence.source and each.activity == "curation" and each.kind.is_opened
     ]
     cited = [each for each in same if each.locator in (row.key, f"{row.file} {row.key}")]
     old = next(iter(cited or (same if len(same) == 1 else ())), None)

@@ -77,7 +77,7 @@ def read_mappings(folder: Path, concepts: Concepts, faults: Faults) -> list[Mapp
 
 def _mapping(row: Row, concepts: Concepts, faults: Faults) -> Mapping | None:
     subject = row.get("subject_id").removeprefix("shiyi:").removeprefix("id:")
-    if not _known(subject, row, concepts, faults):
+    if not _is_known(subject, row, concepts, faults):
         return None
     prefix, _, local = row.get("object_id").partition(":")
     if prefix not in PREFIXES or not local:
@@ -108,7 +108,7 @@ def _mapping(row: Row, concepts: Concepts, faults: Faults) -> Mapping | None:
     )
 
 
-def _known(subject: str, row: Row, concepts: Concepts, faults: Faults) -> bool:
+def _is_known(subject: str, row: Row, concepts: Concepts, faults: Faults) -> bool:
     if subject.startswith(TERM):
         what, name, known = "term", subject.removeprefix(TERM), set(SHIYI.names())
     else:

@@ -34,11 +34,11 @@ class Faults:
         """Record one fault."""
         self.found.append(f"{place} {message}")
 
-    def unknown(self, place: Place, what: str, given: str, known: Iterable[str]) -> None:
+    def unknown(self, place: Place, name: str, given: str, known: Iterable[str]) -> None:
         """Record a name that is not known, with the nearest names that are."""
         candidates = difflib.get_close_matches(given, list(known), n=3, cutoff=0.6)
         hint = f"; nearest: {', '.join(candidates)}" if candidates else ""
-        self.add(place, f"unknown {what} {given!r}{hint}")
+        self.add(place, f"unknown {name} {given!r}{hint}")
 
     def raise_if_any(self) -> None:
         """Raise :class:`TableError` with every fault, or do nothing."""

@@ -34,7 +34,7 @@ class Embedder(Protocol):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row a text, of length 1, or of zeros where nothing of it is known."""
 
-    def known(self, texts: Sequence[str]) -> list[float]:
+    def known_shares(self, texts: Sequence[str]) -> list[float]:
         """Return the share of each text that the vector is of; a whole one by default."""
         return [1.0] * len(texts)
 
@@ -67,7 +67,7 @@ class StaticEmbedder(Embedder):
         return unit(np.asarray(model.encode(folded, use_multiprocessing=False), np.float32))
 
     @override
-    def known(self, texts: Sequence[str]) -> list[float]:
+    def known_shares(self, texts: Sequence[str]) -> list[float]:
         """Return the share of the characters that are in the vocabulary."""
         model, folded = self._open_model(), [fold(text) for text in texts]
         shares = []

@@ -27,37 +27,37 @@ Near = list[tuple[int, float]]
 
 
 def search_nearest(
-    rows: Vectors, asked: Vectors, k: int, wanted: NDArray[np.bool_] | None = None
+    rows: Vectors, queries: Vectors, k: int, mask: NDArray[np.bool_] | None = None
 ) -> list[Near]:
     """Return for each vector asked the places and cosines of the ``k`` nearest rows, nearest first.
 
-    All are of length 1, or of zeros. ``wanted`` marks the rows that count, where not all do.
+    All are of length 1, or of zeros. ``mask`` marks the rows that count, where not all do.
 
     >>> search_nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[1:2], 2)
     [[(1, 1.0), (0, 0.0)]]
     """
     return (
-        [_best(each, k) for each in _cosines(rows, asked, wanted)]
+        [_best(each, k) for each in _cosines(rows, queries, mask)]
         if len(rows)
-        else [[]] * len(asked)
+        else [[]] * len(queries)
     )
 
 
 def _cosines(
-    rows: Vectors, asked: Vectors, wanted: NDArray[np.bool_] | None = None
+    rows: Vectors, queries: Vectors, mask: NDArray[np.bool_] | None = None
 ) -> Iterator[Vectors]:
-    for at in range(0, len(asked), _AT_ONCE):
-        found = np.clip(_products(rows, asked[at : at + _AT_ONCE]), -1, 1).round(6)
-        if wanted is not None:
-            found[:, ~wanted] = -np.inf
+    for at in range(0, len(queries), _AT_ONCE):
+        found = np.clip(_products(rows, queries[at : at + _AT_ONCE]), -1, 1).round(6)
+        if mask is not None:
+            found[:, ~mask] = -np.inf
         yield from found
 
 
-def _products(rows: Vectors, asked: Vectors) -> Vectors:
+def _products(rows: Vectors, queries: Vectors) -> Vectors:
     """Return the scalar products of what is asked with all rows, in blocks: a fifth of the time."""
-    step, found = max(1, _UNCOPIED // asked.size), np.empty((len(asked), len(rows)), rows.dtype)
+    step, found = max(1, _UNCOPIED // queries.size), np.empty((len(queries), len(rows)), rows.dtype)
     for at in range(0, len(rows), step):
-        found[:, at : at + step] = (rows[at : at + step] @ asked.T).T
+        found[:, at : at + step] = (rows[at : at + step] @ queries.T).T
     return found
 
 
@@ -78,8 +78,8 @@ class VectorSearch(Protocol):
     def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return for each text the ``k`` nearest labels and their cosines, nearest first."""
 
-    def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
-        """Return for each text the labels with a cosine of at least ``least``, nearest first."""
+    def above(self, texts: Sequence[str], minimum: float) -> list[list[tuple[int, float]]]:
+        """Return for each text the labels with a cosine of at least ``minimum``, nearest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ class LabelVectors:
         """Return the ``k`` nearest labels to one vector of length 1, nearest first."""
         return _positive(search_nearest(self.rows, row[None], max(k, 1)))[0]
 
-    def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
-        """Return for each text every label with a cosine of at least ``least``, nearest first."""
+    def above(self, texts: Sequence[str], minimum: float) -> list[list[tuple[int, float]]]:
+        """Return for each text every label with a cosine of at least ``minimum``, nearest first."""
         found = []
         for cosines in _cosines(self.rows, self.embedder.encode(texts)):
-            count = int((cosines >= least).sum())
+            count = int((cosines >= minimum).sum())
             found.append(_best(cosines, count) if count else [])
         return _positive(found)
 
@@ -139,8 +139,8 @@ class LabelVectors:
         return cls(rows, embedder, index.release)
 
 
-def _positive(found: list[Near]) -> list[Near]:
-    return [[(place, max(0.0, cosine)) for place, cosine in near] for near in found]
+def _positive(neighbours: list[Near]) -> list[Near]:
+    return [[(place, max(0.0, cosine)) for place, cosine in near] for near in neighbours]
 
 
 GRAPH_FILE: Final = "vectors.usearch"
@@ -177,10 +177,10 @@ class ApproximateVectors:
             return []
         return [self.nearest(row, k) for row in self.embedder.encode(texts)]
 
-    def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
-        """Return for each text those of about the 50 nearest with a cosine of ``least``."""
+    def above(self, texts: Sequence[str], minimum: float) -> list[list[tuple[int, float]]]:
+        """Return for each text those of about the 50 nearest with a cosine of ``minimum``."""
         return [
-            [(place, cosine) for place, cosine in found if cosine >= least]
+            [(place, cosine) for place, cosine in found if cosine >= minimum]
             for found in self.search(texts, _ABOVE)
         ]
 

@@ -193,7 +193,9 @@ def train_embeddings(pairs: Sequence[Pair], out: Path, seed: int = 7, epochs: in
         static = StaticEmbedding(tokenizer, embedding_dim=DIMENSIONS)
         loss = loss_of(transformer(modules=[static], device="cpu"))
         optimizer = torch.optim.Adam(static.parameters(), lr=RATE)
-        _descend(loss, static.preprocess, optimizer, pairs, random.Random(seed), epochs)  # noqa: S311
+        chance = random.Random(seed)  # noqa: S311 - an order, no secret
+        hard = [epoch % 2 == 0 for epoch in range(epochs)]
+        _descend(loss, static.preprocess, optimizer, pairs, chance, hard)
         weights = static.embedding.weight.detach().numpy()
     finally:
         torch.set_num_threads(threads)
@@ -217,7 +219,7 @@ def fine_tune(name: str, out: Path, seed: int = 7, samples: int = SAMPLES, epoch
     model = transformers(name, device="cpu")
     optimizer = torch.optim.AdamW(model.parameters(), lr=TUNING_RATE)
     model.train()
-    _descend(loss_of(model), model.preprocess, optimizer, pairs[:samples], chance, epochs, 1)
+    _descend(loss_of(model), model.preprocess, optimizer, pairs[:samples], chance, [True] * epochs)
     model.save_pretrained(str(out))
     return out
 
@@ -253,15 +255,14 @@ def _descend(
     optimizer: Any,
     pairs: Sequence[Pair],
     chance: random.Random,
-    epochs: int,
-    turns: int = 2,
+    hard: Sequence[bool],
 ) -> None:
-    """Go down the loss; every ``turns``-th epoch has negatives of one class, the others of any."""
+    """Minimize the loss, an epoch for each of ``hard``: whether its negatives are of one class."""
     rate = optimizer.param_groups[0]["lr"]
-    for epoch in range(epochs):
+    for epoch, of_one_class in enumerate(hard):
         for group in optimizer.param_groups:
-            group["lr"] = rate * (1 - epoch / epochs)
-        for batch in batches(pairs, BATCH, epoch % turns == 0, chance):
+            group["lr"] = rate * (1 - epoch / len(hard))
+        for batch in batches(pairs, BATCH, of_one_class, chance):
             sides = [pair.one for pair in batch], [pair.other for pair in batch]
             if chance.random() < 0.5:
                 sides = sides[1], sides[0]

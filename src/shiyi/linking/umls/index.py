@@ -52,14 +52,14 @@ def _count_shared(
     text: NDArray[np.uint8],
     ends: NDArray[np.int64],
     places: NDArray[np.int64],
-    wanted: NDArray[np.bool_],
+    mask: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     stops = np.asarray(ends[places])
     starts = np.where(places > 0, ends[places - 1], 0)  # of place 0 the last end, not used
     grams = np.maximum(stops - starts - 2, 0)
     first = np.cumsum(grams) - grams
     at = np.arange(int(grams.sum())) + np.repeat(starts - first, grams)
-    found = wanted[_hashes((text[at], text[at + 1], text[at + 2]))]
+    found = mask[_hashes((text[at], text[at + 1], text[at + 2]))]
     counted = np.concatenate(([0], np.cumsum(found, dtype=np.int64)))
     shared: NDArray[np.int64] = counted[first + grams] - counted[first]
     return shared
@@ -164,7 +164,7 @@ class WordIndex:
             return False
         return any(_holds(self._spellings, _hash(each)) for each in _deletions(word))
 
-    def named(self, words: Sequence[str]) -> list[int]:
+    def find_same_words(self, words: Sequence[str]) -> list[int]:
         """Return the places of the names of these words and no others, in any order."""
         key = np.uint64(_hash(_key(words)))
         first = int(np.searchsorted(self._keys, key))
@@ -251,7 +251,7 @@ _COLUMNS = {"ends": np.int64, "cuis": np.uint32, "preferred": np.uint8, "kinds":
 
 
 @dataclass(frozen=True, slots=True)
-class FoundName:
+class UmlsNameMatch:
     """A name of the index, and the share of 3-grams it has in common with what was asked."""
 
     text: str
@@ -297,7 +297,7 @@ class UmlsNames:
         (folder / "umls.json").write_text(json.dumps(about), "utf-8")  # last: it says all is there
         return cls(folder)
 
-    def similar(self, mention: str) -> list[FoundName]:
+    def similar(self, mention: str) -> list[UmlsNameMatch]:
         """Return the names whose Jaccard similarity with the folded mention is at least 0.7.
 
         And those of the same words in another number or order: few letters tell berry from berries.
@@ -314,20 +314,22 @@ class UmlsNames:
         more = [each for each in self.of_words(folded) if each.similarity < THRESHOLD]
         return _sort_names(alike + more)
 
-    def of_words(self, folded: str) -> list[FoundName]:
+    def of_words(self, folded: str) -> list[UmlsNameMatch]:
         """Return the names that have the words of a folded text, in any number and order."""
-        return _sort_names(self._all(grams(folded), self.words.named(split_words(folded))))
+        return _sort_names(
+            self._all(grams(folded), self.words.find_same_words(split_words(folded)))
+        )
 
-    def _all(self, own: frozenset[str], places: Iterable[int]) -> Iterator[FoundName]:
+    def _all(self, own: frozenset[str], places: Iterable[int]) -> Iterator[UmlsNameMatch]:
         for place in places:
             text = self._string(place)
-            yield self._found(place, text, jaccard(own, grams(text)))
+            yield self._make_name(place, text, jaccard(own, grams(text)))
 
-    def _found(self, place: int, text: str, similarity: float) -> FoundName:
+    def _make_name(self, place: int, text: str, similarity: float) -> UmlsNameMatch:
         columns = self._columns
         kinds = self._kinds[columns["kinds"][place]]
         cui = f"C{int(columns['cuis'][place]):07d}"
-        return FoundName(text, cui, bool(columns["preferred"][place]), kinds, similarity)
+        return UmlsNameMatch(text, cui, bool(columns["preferred"][place]), kinds, similarity)
 
     def _string(self, place: int) -> str:
         ends = self._columns["ends"]
@@ -335,8 +337,8 @@ class UmlsNames:
         return bytes(self._text[start : int(ends[place])]).decode("utf-8")
 
 
-def _sort_names(found: Iterable[FoundName]) -> list[FoundName]:
-    return sorted(found, key=lambda each: (-each.similarity, not each.preferred, each.cui))
+def _sort_names(names: Iterable[UmlsNameMatch]) -> list[UmlsNameMatch]:
+    return sorted(names, key=lambda each: (-each.similarity, not each.preferred, each.cui))
 
 
 def split_words(folded: str) -> list[str]:

@@ -8,7 +8,7 @@ from shiyi.linking.candidates import LONG
 from shiyi.linking.dictionary import inflections
 from shiyi.linking.disambiguation import GENERIC, read_lines
 from shiyi.linking.normalization import distance, fold, normalise
-from shiyi.linking.umls.index import FORGIVEN, WORD, FoundName, UmlsNames, split_words
+from shiyi.linking.umls.index import FORGIVEN, WORD, UmlsNameMatch, UmlsNames, split_words
 from shiyi.linking.umls.semantic_types import accepts
 
 WINDOW = 5  # tokens, QuickUMLS
@@ -89,7 +89,7 @@ class UmlsLinker:
         return None
 
     def _usable(
-        self, folded: str, kind: str, names: Iterable[FoundName], length: int = 0
+        self, folded: str, kind: str, names: Iterable[UmlsNameMatch], length: int = 0
     ) -> tuple[UmlsMatch, ...]:
         """Return the matches of a fitting semantic type that no list refuses."""
         if _generic(folded):
@@ -112,7 +112,7 @@ class UmlsLinker:
         return found
 
     def _misspelt(
-        self, text: str, kind: str, taken: Sequence[tuple[int, int]]
+        self, text: str, kind: str, spans: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, UmlsMatch]]:
         words = self._names.words
         odd: dict[str, bool] = {
@@ -120,7 +120,7 @@ class UmlsLinker:
         }
         found = []
         for start, end in _windows(text, lambda word: odd[word] or words.knows(word)):
-            free = all(end <= one or start >= other for one, other in taken)
+            free = all(end <= one or start >= other for one, other in spans)
             if free and any(odd[word] for word in split_words(text[start:end])):
                 match = self.link(text[start:end], kind)
                 if match is not None:
@@ -128,7 +128,7 @@ class UmlsLinker:
         return found
 
 
-def _match(length: int, folded: str, name: FoundName, cui: str) -> UmlsMatch:
+def _match(length: int, folded: str, name: UmlsNameMatch, cui: str) -> UmlsMatch:
     predicate = EXACT
     if name.similarity < 1 or folded != name.text:
         predicate = CLOSE if covers(folded, name.text) else BROAD

@@ -40,10 +40,10 @@ class Fusion:
         """Return the belief structure alone supports, for rows of entity, relation, path."""
         return _sigmoid(self.bias + logit(parts) @ np.array(self.weights))
 
-    def fused(self, text: Values, parts: Values) -> Values:
+    def fuse(self, text: Values, parts: Values) -> Values:
         """Move what the sources say by what structure says, in log-odds.
 
-        >>> one = Fusion().fused(np.array([0.9]), np.full((1, 3), 0.5))
+        >>> one = Fusion().fuse(np.array([0.9]), np.full((1, 3), 0.5))
         >>> round(float(one[0]), 6)
         0.9
         """
@@ -268,7 +268,7 @@ def weigh(
         ]
     )
     support = confidence * (1.0 - _DISPUTED * against)
-    fused = fitted.fused(support, parts.columns())
+    fused = fitted.fuse(support, parts.columns())
     if not bool(np.isfinite(fused).all()):
         raise RangeError("a fused confidence came out as no number; nothing was written")
     return FusedConfidences(graph, support, parts, fused, fitted, measured)

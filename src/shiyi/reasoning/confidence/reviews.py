@@ -50,7 +50,7 @@ class ConfidenceInputs:
     """Everything one claim's confidence is made of; a new value for each change, so undo is exact.
 
     >>> goji = ConfidenceInputs((Vote("book", "book", 0.8),))
-    >>> round(goji.reviewed(Review("li", 0.5)).confidence, 6)
+    >>> round(goji.with_review(Review("li", 0.5)).confidence, 6)
     0.7875
     """
 
@@ -70,7 +70,7 @@ class ConfidenceInputs:
         """Recompute the confidence, in [0, 1], from votes, retractions and reviews."""
         return apply_reviews(self.prior, agreement(self.reviews.values()), len(self.reviews))
 
-    def reviewed(self, review: Review) -> "ConfidenceInputs":
+    def with_review(self, review: Review) -> "ConfidenceInputs":
         """Add a review; a reviewer's later one takes the place of the earlier."""
         reviews = MappingProxyType({**self.reviews, review.reviewer: review})
         return ConfidenceInputs(self.votes, reviews, self.retracted)

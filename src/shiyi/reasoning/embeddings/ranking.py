@@ -37,12 +37,12 @@ def confidence_errors(model: Model, rows: TripleArray) -> Errors:
     return Errors(float((gap**2).mean()), float(np.abs(gap).mean()), len(gap))
 
 
-def filtered_ranks(model: Ranker, asked: TripleArray, known: Longs) -> list[float]:
+def filtered_ranks(model: Ranker, triples: TripleArray, known: Longs) -> list[float]:
     """Return the rank of each asked tail, 1 for the first; other ``known`` tails are left out.
 
     Ties count half, so a constant model is not first.
     """
-    return [float(each) for each in ranks_under_filters(model, asked, {"": known})[""]]
+    return [float(each) for each in ranks_under_filters(model, triples, {"": known})[""]]
 
 
 def ranks_under_filters(

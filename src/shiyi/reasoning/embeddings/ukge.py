@@ -68,7 +68,7 @@ class _Clock:
         return cls(time.monotonic(), limit_seconds or float("inf"))
 
     @property
-    def gone(self) -> float:
+    def elapsed_share(self) -> float:
         return (time.monotonic() - self.started) / self.limit
 
 
@@ -131,7 +131,7 @@ class _Run:
         optimisers = [kind([self.entities.weight], lr=rate), torch.optim.Adam(few, lr=rate)]
         best, lowest, waited = self.model(release), float("inf"), 0
         for epoch in range(self.settings.epochs):
-            share = max(epoch / self.settings.epochs, min(clock.gone, 1.0))
+            share = max(epoch / self.settings.epochs, min(clock.elapsed_share, 1.0))
             self._slow_down(optimisers, share)
             self._epoch(optimisers, epoch, clock)
             now = self.model(release)
@@ -141,7 +141,7 @@ class _Run:
                 best, lowest, waited = now, error, 0
             else:
                 waited += 1
-            if waited > self.settings.patience or clock.gone > 1:
+            if waited > self.settings.patience or clock.elapsed_share > 1:
                 break
         return best
 
@@ -165,7 +165,7 @@ class _Run:
         size = self.settings.batch
         now = self.model("") if epoch >= self.settings.soft_after else None
         for start in range(0, len(order), size):
-            if clock.gone > 1:
+            if clock.elapsed_share > 1:
                 return
             chosen = order[start : start + size]
             triples = self.observed.triples[chosen]

@@ -117,7 +117,7 @@ ACTS: Final = (
     WriteRoute("post", "/proposals", "proposeTerm", "Propose a relation or a shape in Turtle",
         Right.COMMENT, forms.TermProposal, Desk.propose),
     WriteRoute("post", "/proposals/{id}", "settleProposal", "Approve or decline a proposal",
-        Right.APPROVE, forms.ProposalDecision, Desk.settle, "proposal", "proposal/"),
+        Right.APPROVE, forms.ProposalDecision, Desk.decide_proposal, "proposal", "proposal/"),
     WriteRoute("post", "/undo", "undoChange", "Take a change back",
         Right.REVIEW, forms.UndoRequest, Desk.undo),
 )  # fmt: skip
@@ -264,7 +264,7 @@ def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/mappings")
     @needs(Right.READ)
-    def listed() -> Response:
+    def list_claims() -> Response:
         start, count = _span()
         status = request.args.get("status", "candidate")
         about = forms.full_iri(request.args.get("about", ""))
@@ -323,7 +323,7 @@ def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/proposals")
     @needs(Right.READ)
-    def proposed() -> Response:
+    def list_proposals() -> Response:
         found = islice(proposals.proposals(store), _MOST)
         return json_response({"proposals": [asdict(each) for each in found]})
 

@@ -164,12 +164,12 @@ def manifest(reader: Reader, root: str) -> dict[str, Any]:
     }
 
 
-def candidates(site: Site, reader: Reader, asked: _Query) -> list[dict[str, Any]]:
+def candidates(site: Site, reader: Reader, query: _Query) -> list[dict[str, Any]]:
     """Return concepts that a name may mean, best first; a sure and single one matches."""
-    words = asked.query.strip()
+    words = query.query.strip()
     if not words:
         return []
-    named = {asked.type} if isinstance(asked.type, str) else set(asked.type)
+    named = {query.type} if isinstance(query.type, str) else set(query.type)
     wanted = {name for each in named if each for name in Schema.load().subclasses(each)}
     scores: dict[str, float] = {}
     for mention in site.link(words):
@@ -179,7 +179,7 @@ def candidates(site: Site, reader: Reader, asked: _Query) -> list[dict[str, Any]
         alike = SequenceMatcher(None, words.casefold(), each.matched.casefold()).ratio()
         scores[each.iri] = max(scores.get(each.iri, 0.0), 100 * alike)
     found = [
-        _candidate(reader, iri, score, asked.properties)
+        _candidate(reader, iri, score, query.properties)
         for iri, score in scores.items()
         if not wanted
         or wanted & {kind.value.removeprefix(VOCAB) for kind in reader.kinds(NamedNode(iri))}
@@ -188,7 +188,7 @@ def candidates(site: Site, reader: Reader, asked: _Query) -> list[dict[str, Any]
     sure = [each for each in found if each["score"] >= _CERTAIN]
     for one in found:
         one["match"] = len(sure) == 1 and one is sure[0]
-    return found[: asked.limit]
+    return found[: query.limit]
 
 
 def _candidate(
@@ -217,11 +217,11 @@ def _candidate(
     }
 
 
-def _extend_rows(reader: Reader, asked: _Extension) -> dict[str, Any]:
+def _extend_rows(reader: Reader, query: _Extension) -> dict[str, Any]:
     """Return further columns of reconciled rows."""
-    names = [str(each.get("id", "")) for each in asked.properties]
+    names = [str(each.get("id", "")) for each in query.properties]
     rows: dict[str, dict[str, list[dict[str, str]]]] = {}
-    for name in asked.ids:
+    for name in query.ids:
         node = _node(name)
         rows[name] = {
             each: [

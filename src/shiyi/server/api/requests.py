@@ -284,28 +284,30 @@ def _question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
     return "\n".join(replies if continues else [str(question), *replies])
 
 
-def pipeline_request(asked: AskRequest, profile: profiles.Profile) -> pipeline.AskRequest:
+def pipeline_request(request: AskRequest, profile: profiles.Profile) -> pipeline.AskRequest:
     """Return a request as the pipeline takes it."""
-    sent = asked.question, asked.method or "", asked.lang, asked.k, profile, asked.evidence
-    return pipeline.AskRequest(*sent, school=asked.school or "", overlay=asked.overlay)
+    sent = request.question, request.method or "", request.lang, request.k, profile
+    return pipeline.AskRequest(
+        *sent, request.evidence, school=request.school or "", overlay=request.overlay
+    )
 
 
-def find_pivots(site: Site, asked: AskRequest) -> Pivots:
+def find_pivots(site: Site, request: AskRequest) -> Pivots:
     """Return what would change the answer to a question of its own."""
     if site.pivots is None:
         raise UsageError("this server finds no pivots")
-    return site.pivots(pipeline_request(asked, asked.person))
+    return site.pivots(pipeline_request(request, request.person))
 
 
-def parse_shared_question(site: Site, asked: AskRequest) -> pipeline.AskRequest | None:
+def parse_shared_question(site: Site, request: AskRequest) -> pipeline.AskRequest | None:
     """Return the question where its answer is the same for everybody who asks it, else None.
 
     It is not where a person, a conversation or a token comes with it, or a model may write it.
     """
-    before = asked.context or asked.history or any(map(read_form().get, ("reply", "drop")))
-    if before or asked.person != profiles.Profile() or not is_answer_shared(site):
+    before = request.context or request.history or any(map(read_form().get, ("reply", "drop")))
+    if before or request.person != profiles.Profile() or not is_answer_shared(site):
         return None
-    return pipeline_request(asked, profiles.Profile())
+    return pipeline_request(request, profiles.Profile())
 
 
 def is_answer_shared(site: Site) -> bool:
@@ -315,7 +317,7 @@ def is_answer_shared(site: Site) -> bool:
 
 def answer_turn(
     site: Site,
-    asked: AskRequest,
+    request: AskRequest,
     cache: PageCache,
     shared: pipeline.AskRequest | None = None,
     listener: Listener | None = None,
@@ -326,24 +328,24 @@ def answer_turn(
     What is ``dropped`` of the profile is forgotten for this question and those after it. The answer
     to a ``shared`` question is made once for each version of the store, and heard of once.
     """
-    made = partial(_made_turn, site, asked, listener, dropped)
+    made = partial(_answer_turn, site, request, listener, dropped)
     turn = cache.entry(shared, made, lambda _: _TURN, "answers") if shared else made()
     if site.curation and site.curation.citations:  # the review queue begins with what is much used
         site.curation.citations.count(each.claim for each in turn.answer.citations)
     return turn
 
 
-def _made_turn(
-    site: Site, asked: AskRequest, listener: Listener | None, dropped: frozenset[tuple[str, str]]
+def _answer_turn(
+    site: Site, request: AskRequest, listener: Listener | None, dropped: frozenset[tuple[str, str]]
 ) -> Turn:
-    profile = asked.person.without(dropped)
-    context = (_earlier(site, asked) or conversation.Context()).without(dropped)
-    question = pipeline_request(asked, profile)
+    profile = request.person.without(dropped)
+    context = (_earlier(site, request) or conversation.Context()).without(dropped)
+    question = pipeline_request(request, profile)
     if site.converse is not None:
         turn = site.converse(question, context, listener)
         return Turn(turn.answer, turn.context.without(dropped)) if dropped else turn
     answer = site.ask(question)
-    return Turn(answer, conversation.Context((asked.question,), answer.follow_up, profile))
+    return Turn(answer, conversation.Context((request.question,), answer.follow_up, profile))
 
 
 def _earlier(site: Site, asked: AskRequest) -> conversation.Context | None:

@@ -459,7 +459,7 @@ class EventQueue:
             for each in sent[f"{name}s"]:
                 self.queue.put(event(name, each))
 
-    def written(self, sentence: Sentence) -> None:
+    def receive(self, sentence: Sentence) -> None:
         """Queue a sentence that has passed the check."""
         self.has_sentence = True
         self.queue.put(event("token", sentence.text))
@@ -489,19 +489,19 @@ def relay_events(ask: Callable[[Listener], Turn]) -> Generator[str, None, Turn]:
         events.receive_draft(turn.answer)
     if not events.has_sentence:
         for sentence in turn.answer.sentences:
-            events.written(sentence)
+            events.receive(sentence)
     events.queue.put(None)
     yield from events.events()
     return turn
 
 
 def _by_address(site: Site, cache: PageCache, reply: Callable[[AskRequest], str]) -> Response:
-    def made() -> str:
+    def make_reply() -> str:
         return reply(read_question(site))
 
     if is_answer_shared(site) and request.args.keys() <= _IMPERSONAL:
-        return cache.response(made, "application/json", language="")
-    return Response(made(), content_type="application/json")
+        return cache.response(make_reply, "application/json", language="")
+    return Response(make_reply(), content_type="application/json")
 
 
 def _audit(site: Site, asked: AuditRequest) -> dict[str, Any]:
@@ -512,29 +512,29 @@ def _audit(site: Site, asked: AuditRequest) -> dict[str, Any]:
     }
 
 
-def _completions(site: Site, asked: CompletionQuery) -> str:
-    text = asked.q.strip()
-    found = site.complete(text, choose_language(), asked.limit) if text else ()
+def _completions(site: Site, request: CompletionQuery) -> str:
+    text = request.q.strip()
+    found = site.complete(text, choose_language(), request.limit) if text else ()
     completions = [Completion.model_validate(each) for each in found]
     return Completions(q=text, completions=completions).model_dump_json()
 
 
-def _stream(site: Site, asked: AskRequest, cache: PageCache) -> Response:
-    events = stream_with_context(_events(site, asked, cache))
+def _stream(site: Site, request: AskRequest, cache: PageCache) -> Response:
+    events = stream_with_context(_events(site, request, cache))
     response = Response(events, content_type="text/event-stream; charset=utf-8")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"  # a proxy must not buffer events
     return response
 
 
-def _answer_json(site: Site, asked: AskRequest, cache: PageCache) -> str:
-    shared = parse_shared_question(site, asked)
-    turn = answer_turn(site, asked, cache, shared)
+def _answer_json(site: Site, request: AskRequest, cache: PageCache) -> str:
+    shared = parse_shared_question(site, request)
+    turn = answer_turn(site, request, cache, shared)
 
-    def made() -> str:
+    def make_reply() -> str:
         return to_json(_reply(turn))
 
-    return cache.text(("reply", shared), made) if shared else made()
+    return cache.text(("reply", shared), make_reply) if shared else make_reply()
 
 
 def _reply(turn: Turn) -> dict[str, Any]:

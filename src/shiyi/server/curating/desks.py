@@ -28,15 +28,15 @@ from shiyi.model.rdf import NamedNode
 from shiyi.server.api.curation import list_routes, read_routes, write_routes
 from shiyi.server.curating.documents import document_api, document_routes
 from shiyi.server.curating.editor import check_routes, edit_routes
-from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.forms import parse_form, with_faults
 from shiyi.server.curating.history import history_routes
 from shiyi.server.curating.reviewing import LiveQueue, claim_routes, evidence_routes, queue_routes
 from shiyi.server.curating.session import PREFIX, begin, needs, person
 from shiyi.server.curating.sign_in import Lockout, oidc_routes, sign_in_routes
 from shiyi.server.curating.vocabulary import mapping_routes, proposal_routes, vocabulary_routes
-from shiyi.server.http.access import Throttle, client_network
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.rate_limit import Throttle, client_network
 from shiyi.server.i18n import catalogue, choose_language
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.site import Site
@@ -55,7 +55,7 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/quarantine")
     @needs(Right.READ)
-    def listed() -> str:
+    def list_page() -> str:
         page = count_field("page", request.args.get("page"), 1, 100_000) or 1
         chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
         start = (page - 1) * SHOWN
@@ -81,10 +81,10 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/quarantine")
     @needs(Right.REVIEW)
-    @with_faults(listed)
+    @with_faults(list_page)
     def settle() -> BaseResponse:
         try:
-            made = desk.refuse(person(), sent(Refusal))
+            made = desk.refuse(person(), parse_form(Refusal))
         except StaleError as error:
             raise UsageError(str(error)) from error
         flash(catalogue()("quarantine.rejected", n=len(made)))
@@ -101,7 +101,7 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
     @routes.get("/reviews.jsonl")
     @needs(Right.APPROVE)
     def take_out() -> Response:
-        changes = curation.writing
+        changes = curation.writable_changes
         found = [each for n in range(1, changes.last + 1) if (each := changes.find_change(n))]
         body = b"".join(export_bundle(found, kb, site.release))
         curation.audit.note("reviews exported", person().name, changes=str(len(found)))
@@ -117,7 +117,7 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
             raise UsageError(catalogue()("curate.choose_bundle"))
         own = public_key(signing_key(kb))
         trusted = [own, request.form.get("trusted", "").strip()]
-        made = import_bundle(curation.writing, read_bundle(file.read(), trusted))
+        made = import_bundle(curation.writable_changes, read_bundle(file.read(), trusted))
         curation.audit.note("reviews imported", person().name, changes=str(made.made))
         values = {"made": made.made, "known": made.known, "refused": len(made.refused)}
         flash(catalogue()("curate.imported", **values))
@@ -164,7 +164,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/feedback")
     @needs(Right.READ)
-    def listed() -> str:
+    def list_page() -> str:
         everything = request.args.get("show") == "all"
         reader = pages.reader()
         found = feedback.reports(site.store, everything=everything)
@@ -176,9 +176,9 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/feedback")
     @needs(Right.REVIEW)
-    @with_faults(listed)
+    @with_faults(list_page)
     def answer() -> BaseResponse:
-        change = desk.answer_report(person(), sent(ReportAnswer))
+        change = desk.answer_report(person(), parse_form(ReportAnswer))
         flash(catalogue()("edit.saved", n=change.number))
         return redirect(f"{PREFIX}/feedback")
 
@@ -282,7 +282,7 @@ def people_routes(curation: Curation) -> Blueprint:
         form = request.form
         created = people.add(
             form.get("name", "").strip(),
-            Role.named(form.get("role", "")),
+            Role.from_name(form.get("role", "")),
             form.get("password", ""),
             subject=form.get("subject", "").strip()[:500],
             school=form.get("school", "").strip()[:200],
@@ -297,7 +297,7 @@ def people_routes(curation: Curation) -> Blueprint:
     def change(name: str) -> BaseResponse:
         form, does = request.form, request.form.get("does", "")
         if does == "role":
-            changed = people.set_role(name, Role.named(form.get("role", "")))
+            changed = people.set_role(name, Role.from_name(form.get("role", "")))
         elif does == "password":
             changed = people.set_password(name, form.get("password", ""))
         elif does in {"close", "open"}:
@@ -347,7 +347,7 @@ def desk_routes(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bl
     lockout, live = Lockout(), LiveQueue(site.store, curation)
     desk = Desk(
         site.store,
-        lambda: curation.writing,
+        lambda: curation.writable_changes,
         live,
         curation.checker,
         site.settings.confidence,

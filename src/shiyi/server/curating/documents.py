@@ -15,7 +15,7 @@ from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
-from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.forms import parse_form, with_faults
 from shiyi.server.curating.session import API, PREFIX, needs, person
 from shiyi.server.http.access import request_digest, request_key
 from shiyi.server.http.messages import json_object, json_response
@@ -35,19 +35,19 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
 
     @routes.get("/documents")
     @needs(Right.EDIT)
-    def listed() -> str:
+    def list_documents() -> str:
         return render_template("curate/documents.html", found=list(uploads or ()), most=LARGEST)
 
     @routes.post("/documents")
     @needs(Right.EDIT)
-    @with_faults(listed)
+    @with_faults(list_documents)
     def hand_in() -> BaseResponse:
         return redirect(f"{PATH}/{_handed_in(_open_uploads(uploads)).id}", code=303)
 
     @routes.get("/documents/<name>")
     @needs(Right.EDIT)
     def document(name: str) -> str:
-        upload = _known(uploads, name)
+        upload = _find_upload(uploads, name)
         reader = pages.reader()
         choosing = upload.is_table and upload.state == "waiting"
         return render_template(
@@ -69,15 +69,15 @@ def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Bl
     @needs(Right.EDIT)
     @with_faults(again)
     def choose(name: str) -> BaseResponse:
-        upload = _known(uploads, name)
-        _open_uploads(uploads).start(upload, sent(Columns))
+        upload = _find_upload(uploads, name)
+        _open_uploads(uploads).start(upload, parse_form(Columns))
         return redirect(f"{PATH}/{name}", code=303)
 
     @routes.post("/documents/<name>/names")
     @needs(Right.EDIT)
     @with_faults(again)
     def link(name: str) -> BaseResponse:
-        upload = _known(uploads, name)
+        upload = _find_upload(uploads, name)
         _open_uploads(uploads).link(upload, LinkedNames.read(_chosen_names()))
         return redirect(f"{PATH}/{name}", code=303)
 
@@ -94,7 +94,7 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
 
     @routes.get("/documents")
     @needs(Right.EDIT)
-    def listed() -> Response:
+    def list_documents() -> Response:
         return json_response({"documents": [_values(each) for each in uploads or ()]})
 
     @routes.post("/documents")
@@ -106,20 +106,20 @@ def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
     @routes.get("/documents/<name>")
     @needs(Right.EDIT)
     def document(name: str) -> Response:
-        upload = _known(uploads, name)
+        upload = _find_upload(uploads, name)
         near = [asdict(each) for each in _list_unlinked(site, upload)]
         return json_response(_values(upload, whole=True) | {"unlinked": near})
 
     @routes.post("/documents/<name>/columns")
     @needs(Right.EDIT)
     def choose(name: str) -> Response:
-        known, columns = _known(uploads, name), Columns.read(json_object())
+        known, columns = _find_upload(uploads, name), Columns.read(json_object())
         return json_response(_values(once(lambda: _open_uploads(uploads).start(known, columns))))
 
     @routes.post("/documents/<name>/names")
     @needs(Right.EDIT)
     def link(name: str) -> Response:
-        known, names = _known(uploads, name), LinkedNames.read(json_object())
+        known, names = _find_upload(uploads, name), LinkedNames.read(json_object())
         return json_response(_values(once(lambda: _open_uploads(uploads).link(known, names))))
 
     return routes
@@ -169,10 +169,10 @@ def _handed_in(uploads: Uploads) -> Upload:
     file = request.files.get("file")
     if file is None or not file.filename:
         raise UsageError(catalogue()("documents.choose"))
-    return uploads.take(person().name, file.filename, file.read())
+    return uploads.store(person().name, file.filename, file.read())
 
 
-def _known(uploads: Uploads | None, name: str) -> Upload:
+def _find_upload(uploads: Uploads | None, name: str) -> Upload:
     found = uploads.get(name) if uploads else None
     if found is None:
         raise NotFound("there is no such document; this server forgets them when it restarts")

@@ -23,7 +23,7 @@ from shiyi.model.claim import Claim
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.forms import parse_form, with_faults
 from shiyi.server.curating.history import list_lines
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import json_response
@@ -52,7 +52,7 @@ def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/edit`` and its check."""
     routes, reader = Blueprint("edit", __name__, url_prefix=PREFIX), pages.reader
 
-    def shown(draft: ClaimDraft, **more: Any) -> str:
+    def render(draft: ClaimDraft, **more: Any) -> str:
         old, does = _old(desk), _does()
         edit = more.pop("edit", None)
         return render_template(
@@ -69,14 +69,14 @@ def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
 
     def again() -> str:
         """Show what was typed, beside its faults."""
-        return shown(ClaimDraft.of_form(request.form), version=request.form.get("version", ""))
+        return render(ClaimDraft.of_form(request.form), version=request.form.get("version", ""))
 
     @routes.get("/edit")
     @needs(Right.COMMENT)
     def form() -> str:
         old, does = _old(desk), _does()
         draft = ClaimDraft.of_claim(old) if old else ClaimDraft.of_form(request.args)
-        return shown(draft.negated() if does == "negate" else draft)
+        return render(draft.negate() if does == "negate" else draft)
 
     @routes.post("/edit")
     @needs(Right.COMMENT)
@@ -88,17 +88,17 @@ def edit_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         asked = _edit_of_draft(draft)
         if action == "check":
             desk.claims_of(asked)
-            return shown(draft, version=asked.version, checked=True)
+            return render(draft, version=asked.version, checked=True)
         if action == "save":
             try:
                 return _save_draft(desk, asked)
             except StaleError:
                 later, difference = desk.writing().since(asked.claim, asked.version)
                 lines = list_lines(reader(), difference.removed, difference.added)
-                return shown(draft, stale=later, stale_lines=lines), 409
+                return render(draft, stale=later, stale_lines=lines), 409
         claims, edit = desk.plan_claim(person(), asked)
         old = desk.editable(asked.claim)
-        return shown(
+        return render(
             draft,
             version=asked.version,
             checked=True,
@@ -128,7 +128,7 @@ def check_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/edit/done")
     @needs(Right.READ)
-    def done() -> str:
+    def saved_page() -> str:
         old = _old(desk)
         claim = pages.reader().claim(old.iri, old.home) if old else None
         return render_template("curate/done.html", claim=claim)
@@ -136,9 +136,9 @@ def check_routes(pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _save_draft(desk: Desk, asked: ClaimEdit) -> BaseResponse:
-    claims, edit = desk.plan_claim(person(), asked)
-    change = desk.save_claim(person(), asked)
+def _save_draft(desk: Desk, request: ClaimEdit) -> BaseResponse:
+    claims, edit = desk.plan_claim(person(), request)
+    change = desk.save_claim(person(), request)
     status = {quad.object for quad in edit.added if quad.predicate == SHIYI.status}
     waits = edit.kind == "propose" or SHIYI.candidate in status
     flash(catalogue()("edit.proposed" if waits else "edit.saved", n=change.number))
@@ -163,7 +163,7 @@ def _does() -> str:
 def _edit_of_draft(draft: ClaimDraft) -> ClaimEdit:
     does = _does()
     drafts = _halves(draft) if does == "split" else [draft]
-    return sent(ClaimEdit, drafts=drafts, retires=does not in {"duplicate", "new"})
+    return parse_form(ClaimEdit, drafts=drafts, retires=does not in {"duplicate", "new"})
 
 
 def _halves(draft: ClaimDraft) -> list[ClaimDraft]:
@@ -209,7 +209,7 @@ def _readable(
 ) -> ClaimDraft:
     """Show a concept by its label where the label means it alone, else by its identifier."""
 
-    def shown(words: str, kinds: tuple[str, ...]) -> str:
+    def render(words: str, kinds: tuple[str, ...]) -> str:
         found = find_concepts(desk.store, words, kinds)
         if len(found) != 1:
             return words
@@ -217,9 +217,9 @@ def _readable(
         alone = find_concepts(desk.store, label, kinds) == found
         return label if alone else found[0].removeprefix(ID)
 
-    update = {"subject": shown(draft.subject, ())}
+    update = {"subject": render(draft.subject, ())}
     if object_field is not None and object_field.kind == "concept":
-        update["object"] = shown(draft.object, object_field.kinds)
+        update["object"] = render(draft.object, object_field.kinds)
     return draft.model_copy(update=update)
 
 

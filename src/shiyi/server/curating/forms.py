@@ -25,7 +25,7 @@ Sent = TypeVar("Sent", bound=Form)
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-def sent(model: type[Sent], **more: Any) -> Sent:
+def parse_form(model: type[Sent], **more: Any) -> Sent:
     """Return the posted form as a request of the desk; fields of other forms are left out."""
     return model.read(form_values(model, request.form) | more)
 
@@ -45,9 +45,9 @@ def form_values(model: type[Form], form: MultiDict[str, str]) -> dict[str, Any]:
 def with_faults(page: Callable[[], Any]) -> Callable[[View], View]:
     """Show ``page`` with the faults beside its form where a view raises one, and what was typed."""
 
-    def decorated(view: View) -> View:
+    def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(*args: Any, **kwargs: Any) -> Any:
+        def call_view(*args: Any, **kwargs: Any) -> Any:
             try:
                 return view(*args, **kwargs)
             except (FormatError, RangeError, RightsError, StaleError, UsageError) as error:
@@ -57,9 +57,9 @@ def with_faults(page: Callable[[], Any]) -> Callable[[View], View]:
                 g.faults = _by_field(error)
                 return page(), status_of(error)[0]
 
-        return cast("View", guarded)
+        return cast("View", call_view)
 
-    return decorated
+    return decorate
 
 
 def _by_field(error: Exception) -> Mapping[str, tuple[Fault, ...]]:
@@ -76,7 +76,7 @@ def keep_typed() -> None:
     g.sent = True
 
 
-def typed(name: str, default: object = "", form: str = "") -> object:
+def form_value(name: str, default: object = "", form: str = "") -> object:
     """Return what was typed in a field of the form that was not saved, else ``default``."""
     is_sent = g.get("sent") and request.form.get("form", "") == form
     return request.form.get(name, "") if is_sent else default
@@ -86,12 +86,12 @@ def register(app: Flask) -> None:
     """Add to templates the faults of the form that failed, what was typed, and fresh keys."""
 
     @app.context_processor
-    def failed() -> dict[str, Any]:
+    def form_values() -> dict[str, Any]:
         faults: Mapping[str, tuple[Fault, ...]] = g.get("faults", {})
         return {
             "faults": faults,
             "failed": request.form.get("form", "") if faults else None,
             "against": lambda name: faults.get(name, ()),
-            "typed": typed,
+            "form_value": form_value,
             "fresh": lambda: uuid4().hex,
         }

@@ -16,7 +16,7 @@ from shiyi.curation.desks.forms import UndoRequest
 from shiyi.curation.reviews import mentions
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, local_name
-from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.forms import parse_form, with_faults
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import count_field
@@ -144,7 +144,7 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(undone)
     def undo() -> BaseResponse:
-        made = desk.undo(person(), sent(UndoRequest))
+        made = desk.undo(person(), parse_form(UndoRequest))
         taken_back = desk.writing().get(made.reverses)
         flash(catalogue()("curate.undone", n=taken_back.number))
         return redirect(page_of(made.about[0]))

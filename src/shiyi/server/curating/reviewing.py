@@ -32,7 +32,7 @@ from shiyi.errors import KnowledgeBaseError, StaleError
 from shiyi.ingest.gate import CANDIDATES
 from shiyi.model.rdf import NamedNode
 from shiyi.reasoning.confidence.reviews import apply_reviews
-from shiyi.server.curating.forms import sent, with_faults
+from shiyi.server.curating.forms import parse_form, with_faults
 from shiyi.server.curating.history import list_events, list_lines, page_of
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field, json_response
@@ -134,7 +134,7 @@ def load_claim_view(reader: Reader, iri: str) -> ClaimView | None:
 
 def list_waiting_evidence(reader: Reader, desk: Desk, iri: str) -> list[EvidenceView]:
     """List the evidence that waits beside an accepted claim, and is attached on acceptance."""
-    waits = any(True for _ in desk.decisions.waiting(iri))
+    waits = any(True for _ in desk.decisions.pending_evidence(iri))
     return list(reader.grounds(NamedNode(iri), CANDIDATES)) if waits else []
 
 
@@ -156,7 +156,7 @@ def build_sheet(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dic
         "waiting": list_waiting_evidence(reader, desk, iri),
         "if_accepted": apply_reviews(attached, 1.0),
         "if_rejected": apply_reviews(own, -1.0),
-        "assigned": opinions.assigned(iri),
+        "assigned": opinions.assignee(iri),
         "is_disputed": len(sides) == 2,
         "in_passage": Passages(reader.store),
     }
@@ -193,7 +193,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(queue)
     def batch() -> BaseResponse | str:
-        done = desk.decide_all(person(), sent(Batch))
+        done = desk.decide_all(person(), parse_form(Batch))
         if done.foreseen:  # shown before anything is written
             g.foreseen = done.foreseen
             return queue()
@@ -206,7 +206,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(queue)
     def assign() -> BaseResponse:
-        asked = sent(Assignment)
+        asked = parse_form(Assignment)
         made = desk.assign(person(), asked)
         flash(catalogue()("curate.assigned", n=len(made), name=asked.to or person().name))
         return redirect(f"{PREFIX}/queue?{urlencode(Filter.of(request.form).parameters())}")
@@ -218,7 +218,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         people, days = opinions.progress()
         disputes = [
             (view, sorted(text.values(), key=lambda each: -each.agreement))
-            for iri, text in sorted(opinions.disputed().items())[:_DISPUTES]
+            for iri, text in sorted(opinions.disputed_claims().items())[:_DISPUTES]
             if (view := load_claim_view(reader(), iri)) is not None
         ]
         return render_template(
@@ -228,7 +228,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             agreement=opinions.agreement(),
             disputes=disputes,
             total=len(live()),
-            reviewed=len(opinions.reviewed()),
+            reviewed=len(opinions.reviewed_claims()),
         )
 
     return routes
@@ -249,7 +249,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(claim_page)
     def review() -> BaseResponse | tuple[str, int]:
-        asked, chosen = sent(Decision), Filter.of(request.form)
+        asked, chosen = parse_form(Decision), Filter.of(request.form)
         following = _after(live, asked.claim, chosen)
         try:
             change = desk.decide(person(), asked)
@@ -269,7 +269,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.COMMENT)
     @with_faults(claim_page)
     def comment() -> BaseResponse:
-        change = desk.comment(person(), sent(Comment))
+        change = desk.comment(person(), parse_form(Comment))
         if _wants_json():
             return json_response(change_values(desk, change))
         return redirect(f"{page_of(change.about[0])}#comments")
@@ -285,7 +285,7 @@ def evidence_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(partial(_claim_page, pages, desk, live))
     def refuse_evidence() -> BaseResponse:
-        change = desk.refuse_evidence(person(), sent(EvidenceRefusal))
+        change = desk.refuse_evidence(person(), parse_form(EvidenceRefusal))
         flash(catalogue()("curate.evidence_refused"))
         return redirect(page_of(change.about[0]))
 

@@ -15,7 +15,8 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import LEAST, Account, Right, Role, has_right
 from shiyi.curation.desks.uploads import LARGEST
-from shiyi.server.http.access import SECONDS, Throttle, find_token
+from shiyi.server.http.access import find_token
+from shiyi.server.http.rate_limit import SECONDS, Throttle
 from shiyi.server.i18n import catalogue
 from shiyi.server.site import tokens
 from shiyi.server.site.curation import Curation
@@ -32,11 +33,11 @@ View = TypeVar("View", bound=Callable[..., Any])
 def needs(right: Right) -> Callable[[View], View]:
     """Declare the right that a route below ``/curate`` needs; a route without one is denied."""
 
-    def marked(view: View) -> View:
+    def mark(view: View) -> View:
         setattr(view, _MARK, right)
         return view
 
-    return marked
+    return mark
 
 
 def required_right(app: Flask, endpoint: str | None) -> Right | None:
@@ -110,7 +111,7 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
     failures = Throttle(SECONDS)
 
     @app.before_request
-    def admitted() -> BaseResponse | None:
+    def check_access() -> BaseResponse | None:
         if not _of_desk() or request.url_rule is None:
             return None  # of another part, or a 404 or 405
         if request.url_rule.rule in _DOCUMENTS:

@@ -17,7 +17,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from shiyi.curation.accounts import LONGEST, Account, AccountStore, Right, Role, code_step, matches
 from shiyi.errors import OutsideError, SettingError
 from shiyi.server.curating.session import PREFIX, begin, current_account, needs
-from shiyi.server.http.access import Throttle, client_network
+from shiyi.server.http.rate_limit import Throttle, client_network
 from shiyi.server.i18n import catalogue
 from shiyi.server.site.curation import Curation
 from shiyi.settings import CurationSettings
@@ -72,7 +72,7 @@ class DeviceCookies:
     def __init__(self, secret: bytes) -> None:
         self._signer = URLSafeSerializer(secret, salt="device")
 
-    def known(self) -> dict[str, str]:
+    def accounts(self) -> dict[str, str]:
         """Return the accounts of the device that sent the request, each with a random word."""
         try:
             return dict(self._signer.loads(request.cookies.get(self._COOKIE, "")))
@@ -81,7 +81,7 @@ class DeviceCookies:
 
     def note(self, response: BaseResponse, name: str) -> BaseResponse:
         """Leave a cookie that names one more account."""
-        found = self.known()
+        found = self.accounts()
         found = {name: found.pop(name, "") or secrets.token_urlsafe(16)} | found
         value = str(self._signer.dumps(dict(list(found.items())[: self._ACCOUNTS])))
         response.set_cookie(
@@ -116,10 +116,13 @@ def sign_in_routes(
     @needs(Right.OPEN)
     def form() -> str | BaseResponse:
         if current_account():
-            return redirect(wanted())
+            return redirect(next_page())
         prepare()
         return render_template(
-            "curate/sign_in.html", next=wanted(), nobody=not people.all(), oidc=curation.oidc_name
+            "curate/sign_in.html",
+            next=next_page(),
+            nobody=not people.all(),
+            oidc=curation.oidc_name,
         )
 
     @routes.post("/sign-in")
@@ -127,18 +130,18 @@ def sign_in_routes(
     def sign_in() -> str | BaseResponse | tuple[str, int]:
         name, address = request.form.get("name", "").strip()[:60], request.remote_addr or ""
         result = people.find(name)
-        proof = devices.known().get(name, "") or ("code" if _code_step(result) else "")
+        proof = devices.accounts().get(name, "") or ("code" if _code_step(result) else "")
         lockout.check(name, address, proof)
         if result and _verify_login(result, people):
             lockout.right(name, address, proof)
             audit.note("signed in", result.name, address=address)
             begin(result)
-            return devices.note(redirect(wanted()), name)
+            return devices.note(redirect(next_page()), name)
         lockout.wrong(name, address, proof)
         audit.note("sign-in refused", name, address=address)
         page = render_template(
             "curate/sign_in.html",
-            next=wanted(),
+            next=next_page(),
             nobody=not people.all(),
             wrong=True,
             name=name,
@@ -178,7 +181,7 @@ def _code_step(person: Account | None) -> int | None:
     return step if step is not None and step > person.used_code else None
 
 
-def wanted() -> str:
+def next_page() -> str:
     """Return where to go after signing in: a desk of this server, and no other place."""
     value = request.values.get("next", "")
     parts = urlsplit(value)
@@ -189,7 +192,7 @@ def wanted() -> str:
 
 
 _SECONDS: Final = 10.0
-_KEPT: Final = "oidc"
+_OIDC: Final = "oidc"
 _ALGORITHMS: Final = ["RS256", "ES256", "PS256", "EdDSA"]  # never none, never a shared secret
 
 
@@ -218,14 +221,14 @@ def oidc_routes(curation: Curation) -> Blueprint:
             address, state = client.create_authorization_url(
                 provider.authorization, code_verifier=verifier, nonce=nonce
             )
-        session[_KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, "next": wanted()}
+        session[_OIDC] = {"state": state, "nonce": nonce, "verifier": verifier, "next": next_page()}
         return redirect(address)
 
     @routes.get("/oidc/callback")
     @needs(Right.OPEN)
     def callback() -> BaseResponse:
         _check_configuration(chosen)
-        pending: dict[str, str] = session.pop(_KEPT, {})
+        pending: dict[str, str] = session.pop(_OIDC, {})
         state = request.args.get("state", "")
         if not pending or not secrets.compare_digest(state.encode(), pending["state"].encode()):
             raise Forbidden(catalogue()("curate.forged"))
@@ -364,4 +367,4 @@ def _person(
     )
     names = (base, *(f"{base}-{i}" for i in range(2, 1000)))
     free = next(each for each in names if people.find(each) is None)
-    return people.add(free, Role.named(chosen.oidc_role), subject=subject)
+    return people.add(free, Role.from_name(chosen.oidc_role), subject=subject)

@@ -23,7 +23,7 @@ from shiyi.ingest.tables.mappings import LINKS
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
 from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI, SKOS
-from shiyi.server.curating.forms import keep_typed, sent, with_faults
+from shiyi.server.curating.forms import keep_typed, parse_form, with_faults
 from shiyi.server.curating.history import list_lines
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field, text_field
@@ -80,7 +80,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.EDIT)
     @with_faults(concept_page)
     def save() -> BaseResponse | tuple[str, int]:
-        asked = sent(forms.ConceptEdit)
+        asked = parse_form(forms.ConceptEdit)
         try:
             change = desk.save_concept(person(), asked)
         except StaleError:
@@ -90,7 +90,7 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             lines = list_lines(reader, difference.removed, difference.added)
             keep_typed()
             return concept_page(stale=later, stale_lines=lines), 409
-        return _saved(change, change.about[0])
+        return _redirect_saved(change, change.about[0])
 
     moves: dict[str, tuple[type[forms.Form], Callable[..., Change]]] = {
         "merge": (forms.ConceptMerge, desk.merge), "split": (forms.ConceptSplit, desk.split),
@@ -106,13 +106,13 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         if action not in moves:
             raise UsageError("a concept is merged, split, deprecated or given another name")
         model, act = moves[action]
-        change = act(person(), sent(model))
-        return _saved(change, "" if change.kind == "deprecate" else change.about[-1])
+        change = act(person(), parse_form(model))
+        return _redirect_saved(change, "" if change.kind == "deprecate" else change.about[-1])
 
     return routes
 
 
-def _saved(change: Change, concept: str) -> BaseResponse:
+def _redirect_saved(change: Change, concept: str) -> BaseResponse:
     flash(catalogue()("edit.saved", n=change.number))
     query = f"/concept?id={concept.removeprefix(ID)}" if concept else ""
     return redirect(f"{PREFIX}/vocabulary{query}")
@@ -158,7 +158,7 @@ def proposal_routes(desk: Desk) -> Blueprint:
 
     @routes.get("/proposals")
     @needs(Right.READ)
-    def listed() -> str:
+    def list_page() -> str:
         return render_template(
             "curate/proposals.html",
             found=proposals.proposals(desk.store),
@@ -167,17 +167,17 @@ def proposal_routes(desk: Desk) -> Blueprint:
 
     @routes.post("/proposals")
     @needs(Right.COMMENT)
-    @with_faults(listed)
+    @with_faults(list_page)
     def propose() -> BaseResponse:
-        change = desk.propose(person(), sent(forms.TermProposal))
+        change = desk.propose(person(), parse_form(forms.TermProposal))
         flash(catalogue()("edit.proposed", n=change.number))
         return redirect(f"{PREFIX}/proposals")
 
     @routes.post("/proposals/settle")
     @needs(Right.APPROVE)
-    @with_faults(listed)
+    @with_faults(list_page)
     def settle() -> BaseResponse:
-        change = desk.settle(person(), sent(forms.ProposalDecision))
+        change = desk.decide_proposal(person(), parse_form(forms.ProposalDecision))
         flash(catalogue()("edit.saved", n=change.number))
         return redirect(f"{PREFIX}/proposals")
 
@@ -213,7 +213,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/mappings")
     @needs(Right.READ)
-    def listed() -> str:
+    def list_page() -> str:
         page = count_field("page", request.args.get("page"), 1, 100_000) or 1
         status, about = request.args.get("status", "candidate"), request.args.get("about", "")
         start = (page - 1) * SHOWN
@@ -221,7 +221,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
         reader = pages.reader()
         return render_template(
             "curate/mappings.html",
-            found=[_shown(reader, each) for each in found[:SHOWN]],
+            found=[_view_mapping(reader, each) for each in found[:SHOWN]],
             more=len(found) > SHOWN,
             page=page,
             status=status,
@@ -233,10 +233,10 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/mappings")
     @needs(Right.REVIEW)
-    @with_faults(listed)
+    @with_faults(list_page)
     def decide() -> BaseResponse:
         try:
-            change = desk.decide_mapping(person(), sent(forms.MappingDecision))
+            change = desk.decide_mapping(person(), parse_form(forms.MappingDecision))
         except StaleError as error:
             raise UsageError(f"{catalogue()('mappings.stale')} {fault_text(str(error))}") from error
         flash(catalogue()("edit.saved", n=change.number))
@@ -245,7 +245,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.post("/mappings/import")
     @needs(Right.EDIT)
-    @with_faults(listed)
+    @with_faults(list_page)
     def take_in() -> BaseResponse:
         file = request.files.get("file")
         try:
@@ -253,7 +253,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
         except UnicodeDecodeError as error:
             raise UsageError(f"the file is not UTF-8: {error.reason}") from error
         more = {"text": words} if words else {}
-        change = desk.import_mappings(person(), sent(forms.MappingImport, **more))
+        change = desk.import_mappings(person(), parse_form(forms.MappingImport, **more))
         rows = sum(1 for q in change.added if q.predicate == DCTERMS.identifier)
         flash(catalogue()("mappings.imported", n=rows, change=change.number))
         return redirect(f"{PREFIX}/mappings")
@@ -271,7 +271,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _shown(reader: Reader, mapping: mappings.Mapping) -> MappingView:
+def _view_mapping(reader: Reader, mapping: mappings.Mapping) -> MappingView:
     one, other = (_side(reader, mapping, side) for side in ("subject", "object"))
     return MappingView(mapping, one, other, version_of(reader.store, mapping.iri))
 

@@ -2,83 +2,21 @@
 
 import hashlib
 import re
-import threading
-import time
-from collections.abc import Hashable
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
 from typing import Final
 from uuid import uuid4
 
-from cachetools import TTLCache
 from flask import Response, request
 from werkzeug.datastructures import WWWAuthenticate
-from werkzeug.exceptions import BadRequest, Forbidden, TooManyRequests, Unauthorized
+from werkzeug.exceptions import BadRequest, Forbidden, Unauthorized
 from werkzeug.exceptions import NotImplemented as Unsupported
 
+from shiyi.server.http.rate_limit import FAILURES, SECONDS, Throttle, client_network
 from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import WRITING, Token, Tokens
 from shiyi.sparql.updates.update import Author, Updater
 
-FAILURES: Final = 20  # wrong tokens from one network
-SECONDS: Final = 60.0  # until that network may try again
-_KEYS: Final = 20_000  # that one throttle remembers
-_NETWORK_BITS: Final = 64  # of an IPv6 address, that one household or company has
 _HEADER: Final = "Idempotency-Key"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
-
-
-@lru_cache(maxsize=4096)
-def client_network(address: str | None) -> str:
-    """Return what stands for one client: its IPv4 address, or its network of IPv6.
-
-    >>> client_network("2001:db8:0:1:aaaa::1"), client_network("192.0.2.7"), client_network(None)
-    ('2001:db8:0:1::/64', '192.0.2.7', '')
-    """
-    try:
-        known = ip_address(address or "")
-    except ValueError:
-        return address or ""
-    if not isinstance(known, IPv6Address):
-        return str(known)
-    if known.ipv4_mapped:
-        return str(known.ipv4_mapped)
-    network = IPv6Address(int(known) >> _NETWORK_BITS << _NETWORK_BITS)
-    return f"{network}/{_NETWORK_BITS}"
-
-
-class Throttle:
-    """Counts what one client does, in memory, so that guessing and flooding are slow.
-
-    The count of a key ends ``seconds`` after the last that was added.
-    """
-
-    def __init__(self, seconds: float, message: str = "") -> None:
-        self._lock, self._seconds, self._message = threading.Lock(), seconds, message
-        self._counts: TTLCache[Hashable, tuple[int, float]] = TTLCache(
-            _KEYS, seconds, time.monotonic
-        )
-
-    def check(self, key: Hashable, limit: int) -> None:
-        """Raise 429 where ``limit`` were added of that key."""
-        with self._lock:
-            count, last = self._counts.get(key, (0, 0.0))
-        if count >= limit:
-            wait = int(last + self._seconds - time.monotonic()) + 1
-            text = self._message or f"too many wrong tries; wait {wait} seconds"
-            raise TooManyRequests(text, retry_after=wait)
-
-    def add(self, *keys: Hashable) -> None:
-        """Count once for each key."""
-        with self._lock:
-            for key in keys:
-                count = self._counts.get(key, (0, 0.0))[0]
-                self._counts[key] = count + 1, time.monotonic()
-
-    def forget(self, key: Hashable) -> None:
-        """Reset the count of a key."""
-        with self._lock:
-            self._counts.pop(key, None)
 
 
 class Authenticator:
@@ -95,7 +33,7 @@ class Authenticator:
                 "reading is free; writing needs a Bearer token (`shiyi token add`)",
                 www_authenticate=WWWAuthenticate("bearer", {"realm": "shiyi"}),
             )
-        token = self._known(text)
+        token = self._find_token(text)
         if WRITING.isdisjoint(token.scopes):
             raise Forbidden(f"token {token.name} does not have the scope write")
         if self._writing is not None and self._writing.remote:
@@ -123,10 +61,10 @@ class Authenticator:
         """
         if (text := _bearer()) is None:
             return client_network(request.remote_addr), False
-        token = self._known(text)
+        token = self._find_token(text)
         return f"token {token.name}", not WRITING.isdisjoint(token.scopes)
 
-    def _known(self, text: str) -> Token:
+    def _find_token(self, text: str) -> Token:
         return find_token(text, self._writing.tokens if self._writing else None, self._failures)
 
 

@@ -37,7 +37,7 @@ class Asset:
     digest: str
 
     @cached_property
-    def packed(self) -> bytes:
+    def compressed_body(self) -> bytes:
         """Return the body compressed, once for all requests."""
         return gzip.compress(self.body)
 
@@ -53,7 +53,7 @@ def static() -> Blueprint:
         found = asset(name)
         response = Response(found.body, content_type=found.content_type)
         if is_compressible(response) and len(found.body) >= SMALL:
-            response.set_data(found.packed)
+            response.set_data(found.compressed_body)
             response.headers["Content-Encoding"] = "gzip"
         has_digest = request.args.get("v") == found.digest
         response.headers["Cache-Control"] = _YEAR_SECONDS if has_digest else _HOUR

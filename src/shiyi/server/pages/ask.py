@@ -119,7 +119,7 @@ def answer_part(
     """
     today = datetime.now(UTC).date().isoformat()
 
-    def made() -> str:
+    def render() -> str:
         answer = turn.answer
         reader = cache.reader(answer.language)
         paths = Catalogue.load(answer.language)("ask.paths")
@@ -143,7 +143,7 @@ def answer_part(
             today=today,
         )
 
-    return _cached_part(cache, (shared, template, today), form, made)
+    return _cached_part(cache, (shared, template, today), form, render)
 
 
 def _cached_part(
@@ -319,12 +319,12 @@ def build_band(answer: Answer, sentence: Markup = _NOTHING) -> Band:
     evidence = [e for each in cited for e in each.evidence]
     sources: dict[str, bool] = {}
     for e in (e for each in answer.citations for e in each.evidence):
-        sources[e.source] = sources.get(e.source, False) or e.opened
+        sources[e.source] = sources.get(e.source, False) or e.is_opened
     return Band(
         answer.verdict.kind,
         answer.verdict.severity or (gravest.severity if gravest else ""),
         min((e.kind for e in evidence if e.kind), key=_KINDS.index, default=""),
-        min((e.tier for e in evidence if e.opened), key=rank_of_tier, default=""),
+        min((e.tier for e in evidence if e.is_opened), key=rank_of_tier, default=""),
         sum(sources.values()),
         len(sources),
         sentence,
@@ -390,7 +390,7 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
     """Prepare an answer for its page, labels in the answer's language."""
     numbers = {each.claim: each.number for each in answer.citations}
 
-    def cited(claims: Iterable[str]) -> tuple[int, ...]:
+    def numbers_of(claims: Iterable[str]) -> tuple[int, ...]:
         return tuple(sorted({numbers[claim] for claim in claims if claim in numbers}))
 
     ranked = sorted(answer.warnings, key=_gravity)
@@ -400,15 +400,15 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
     sentence, opening = (
         (Markup(), parts.opening) if answer.abstained else cut_lead(parts.opening, answer.language)
     )
-    warned = frozenset(number for each in ranked for number in cited(each.claims))
+    warned = frozenset(number for each in ranked for number in numbers_of(each.claims))
     opening, again = split_repeated(opening, warned)
     return AnswerView(
         answer,
         build_band(answer, sentence),
         replace(parts, opening=opening, rest=again + parts.rest),
-        tuple(CitedText(each.severity, each.text, "", cited(each.claims)) for each in ranked),
+        tuple(CitedText(each.severity, each.text, "", numbers_of(each.claims)) for each in ranked),
         tuple(
-            CitedText(each.kind, each.label, href(each.iri), cited(each.claims))
+            CitedText(each.kind, each.label, href(each.iri), numbers_of(each.claims))
             for each in answer.recommendations
         ),
         lambda iri: reader.thing(NamedNode(iri)),

@@ -39,7 +39,9 @@ def audit_pages(site: Site) -> Blueprint:
             sentences = split_sentences(text)
             found, total = Auditor(site.runtime).verdicts(sentences, language), len(sentences)
         elif code := request.args.get("result", ""):
-            linked = Auditor(site.runtime).linked(text_field("result", code, _MAX_CODE), language)
+            linked = Auditor(site.runtime).audit_link(
+                text_field("result", code, _MAX_CODE), language
+            )
             found, total = linked, len(linked)
         shown, done = tee(found)
 

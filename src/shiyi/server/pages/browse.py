@@ -251,10 +251,10 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
     routes = Blueprint("pages", __name__)
 
     def start(asking: bool = False) -> str | Response:
-        def made() -> str:
+        def render() -> str:
             return render_template("home.html", examples=examples(), asking=asking)
 
-        return cache.response(made) if has_bare_address() else made()
+        return cache.response(render) if has_bare_address() else render()
 
     @routes.get("/")
     def home() -> str | Response:
@@ -274,7 +274,7 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
         if name and request.args.get("format") == "csv":
             return _list_members(cache, name)
 
-        def made() -> str:
+        def render() -> str:
             reader = cache.reader()
             chosen = narrow_by_request(cache, name) if name else None
             left = things(reader, chosen.left) if chosen and chosen.is_narrowed else None
@@ -291,9 +291,9 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
 
         # a page of earlier counts is not stored: the next reader may have the new ones
         return (
-            cache.response(made)
+            cache.response(render)
             if name not in FACETED or cache.is_current(_FACET_PAGES)
-            else made()
+            else render()
         )
 
     return routes
@@ -350,14 +350,14 @@ def class_tree(reader: Reader, name: str) -> tuple[Tree, int]:
         if not parents:
             roots.append(node)
 
-    def grown(node: NamedNode, above: frozenset[NamedNode]) -> tuple[Thing, Tree]:
+    def subtree(node: NamedNode, above: frozenset[NamedNode]) -> tuple[Thing, Tree]:
         below = [n for n in children.get(node, ()) if n not in above]
-        return reader.thing(node), planted(below, above | {node})
+        return reader.thing(node), subtrees(below, above | {node})
 
-    def planted(nodes: list[NamedNode], above: frozenset[NamedNode]) -> Tree:
-        return [grown(node, above) for node in sorted(nodes, key=sort_key)]
+    def subtrees(nodes: list[NamedNode], above: frozenset[NamedNode]) -> Tree:
+        return [subtree(node, above) for node in sorted(nodes, key=sort_key)]
 
     def sort_key(node: NamedNode) -> tuple[str, str]:
         return text(next(reader.values(node, SKOS.notation), None)), reader.thing(node).label
 
-    return planted(roots, frozenset()), len(members)
+    return subtrees(roots, frozenset()), len(members)

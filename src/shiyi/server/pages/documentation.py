@@ -240,7 +240,7 @@ def documentation(site: Site) -> Blueprint:
     def start() -> str:
         words = request.args.get("q", "")
         places = search_pages(text_field("q", words, 200)) if words.strip() else []
-        return _shown(_START, words, places)
+        return _render_docs(_START, words, places)
 
     @routes.get("/docs/<path:name>")
     def page(name: str) -> str | BaseResponse:
@@ -254,7 +254,7 @@ def documentation(site: Site) -> Blueprint:
             return redirect(f"/docs/{name.replace(_CHINESE, '.md')}?lang=zh", code=308)
         if name not in page_files() and find_page(name) is None and (moved := _moved_to(name)):
             return redirect(f"/docs/{moved}", code=308)
-        return _shown(name)
+        return _render_docs(name)
 
     @routes.get("/api")
     def api() -> str:
@@ -293,7 +293,7 @@ def contents() -> dict[str, list[Page]]:
     return found
 
 
-def _shown(name: str, words: str = "", places: list[Place] | None = None) -> str:
+def _render_docs(name: str, words: str = "", places: list[Place] | None = None) -> str:
     page = read_page(name)
     return render_template("docs.html", page=page, kinds=contents(), words=words, places=places)
 

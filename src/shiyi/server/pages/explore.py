@@ -318,13 +318,13 @@ def items(reader: Reader) -> tuple[ConstitutionSigns, ...]:
     return tuple(each for each in made if each.signs)
 
 
-def scores(asked: tuple[ConstitutionSigns, ...], form: Mapping[str, str]) -> tuple[Score, ...]:
+def scores(signs: tuple[ConstitutionSigns, ...], form: Mapping[str, str]) -> tuple[Score, ...]:
     """Score what was answered, highest first; a constitution with an unanswered sign has no score.
 
     Raises UsageError for an answer that is not 1 to 5.
     """
     made = []
-    for group in asked:
+    for group in signs:
         given = [form.get(field(sign), "") for sign in group.signs]
         if wrong := [each for each in given if each and each not in _STEPS]:
             raise UsageError(f"an answer is 1 to 5, not {wrong[0][:20]!r}")
@@ -366,7 +366,7 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
             whole = ",".join(dict.fromkeys(name for name in names if name))
             return redirect("/compare?ids=" + quote(whole, safe=",-"), code=303)
 
-        def made() -> str:
+        def render() -> str:
             return render_template(
                 "compare.html",
                 seen=comparison(reader, nodes),
@@ -374,7 +374,7 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
                 names=[node.value.removeprefix(ID) for node in nodes],
             )
 
-        return cache.response(made)
+        return cache.response(render)
 
     @routes.get("/dishes")
     def dishes() -> BaseResponse:
@@ -386,7 +386,7 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
         wish = _wish(site, choices)
         asked = any(request.args.get(key, "").strip() for key in ("with", "constitution", "season"))
 
-        def made() -> str:
+        def render() -> str:
             courses = cache.value("menu", lambda: list_dishes(reader)) if asked else ()
             found, total = match_dishes(reader, wish, courses)
             return render_template(
@@ -399,7 +399,7 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
                 form=request.args,
             )
 
-        return cache.response(made)
+        return cache.response(render)
 
     @routes.route("/constitution", methods=["GET", "POST"])  # signs are posted, never addressed
     def constitution() -> str:
@@ -416,21 +416,21 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/statistics")
     def numbers() -> str | Response:
-        spread_of_claims = cache.figures("spread", lambda: spread(site))
+        spread_of_claims = cache.figures("spread", lambda: claim_distribution(site))
 
-        def made() -> str:
+        def render() -> str:
             reader = cache.reader()
             seen = statistics(spread_of_claims, reader, catalogue())
             largest = classes(reader, site.counts)
             return render_template("statistics.html", seen=seen, classes=largest)
 
         # a page of earlier counts is not stored
-        return cache.response(made) if cache.is_current("spread") else made()
+        return cache.response(render) if cache.is_current("spread") else render()
 
     return routes
 
 
-def spread(site: Site) -> ClaimDistribution:
+def claim_distribution(site: Site) -> ClaimDistribution:
     """Return the stored distribution, else compute it."""
     base = site.base
     stored = load_spread(base) if base else None
@@ -486,7 +486,7 @@ def check_pages(site: Site, cache: PageCache) -> Blueprint:
             except UsageError as wrong:  # too few or too many: shown beside the form
                 fault = str(wrong)
 
-        def made() -> str:
+        def render() -> str:
             return render_template(
                 "check.html",
                 found=found,
@@ -498,7 +498,7 @@ def check_pages(site: Site, cache: PageCache) -> Blueprint:
                 most=MOST_THINGS,
             )
 
-        page = cache.page(made) if has_bare_address() else made()
+        page = cache.page(render) if has_bare_address() else render()
         response = make_response(page, 400 if fault else 200)
         response.headers["Cache-Control"] = "no-store"
         return response

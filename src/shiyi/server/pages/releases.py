@@ -66,7 +66,7 @@ class Release:
         }
 
 
-def catalogue(found: Sequence[Release]) -> dict[str, Any]:
+def catalogue(releases: Sequence[Release]) -> dict[str, Any]:
     """Describe the releases as search engines read them: a schema.org data catalogue."""
     return {
         "@context": "https://schema.org",
@@ -78,7 +78,7 @@ def catalogue(found: Sequence[Release]) -> dict[str, Any]:
         "keywords": list(KEYWORDS),
         "license": LICENCE,
         "provider": {"@type": "Organization", "name": CREATOR},
-        "dataset": [each.linked_data() for each in found],
+        "dataset": [each.linked_data() for each in releases],
     }
 
 
@@ -106,10 +106,10 @@ def releases(site: Site) -> Blueprint:
     routes = Blueprint("releases", __name__)
 
     @routes.get("/releases/")
-    def listed() -> BaseResponse:
+    def list_all() -> BaseResponse:
         found = list_releases(site)
         if prefer([HTML, _JSON]) == _JSON:
-            return _vary(json_response({"releases": [_shown(each) for each in found]}))
+            return _vary(json_response({"releases": [_release_values(each) for each in found]}))
         begun = not found and any(folder_of(site).glob(f"{BEGUN}*"))
         page = render_template(
             "releases.html", releases=found, begun=begun, catalogue=catalogue(found)
@@ -142,7 +142,7 @@ def _one(site: Site, version: str) -> BaseResponse:
     if kind == HTML:
         response = Response(render_template("release.html", release=found))
     elif kind == _JSON:
-        response = json_response(_shown(found) | {"files": found.record["files"]})
+        response = json_response(_release_values(found) | {"files": found.record["files"]})
     else:
         response = describe_release(found, RDF_TYPES[kind])
     _signposts(response, found)
@@ -205,7 +205,7 @@ def _signposts(response: BaseResponse, release: Release) -> None:
     response.headers["Link"] = ", ".join(links)
 
 
-def _shown(release: Release) -> dict[str, Any]:
+def _release_values(release: Release) -> dict[str, Any]:
     keys = ("version", "issued", "iri", "release", "canonical", "previous", "counts", "changes")
     return {key: release.record[key] for key in keys} | {"url": f"/releases/{release.version}/"}
 

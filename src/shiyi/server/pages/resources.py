@@ -284,12 +284,12 @@ def _data(site: Site, cache: PageCache, name: str) -> BaseResponse:
     node = find_resource(site, stem)
     profile = _profile(extension)
 
-    def made() -> str:
+    def render() -> str:
         return _write_quads(description(site.store, node), extension, profile)
 
     # cached by its address, which says the profile or leaves it at the usual one
     usual = named and profile == (request.args.get("profile") or "rdf11")
-    response = _rdf((cache.page(made) if usual else made()).encode(), extension, node, profile)
+    response = _rdf((cache.page(render) if usual else render()).encode(), extension, node, profile)
     if is_cut(site.store, node):
         _mark_cut(response, node)
     return response

@@ -41,7 +41,7 @@ def search_routes(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/concept-search`` and ``/api/search``."""
     routes = Blueprint("searching", __name__)
 
-    def found() -> tuple[str, tuple[Suggestion, ...], dict[str, list[Hit]]]:
+    def find_all() -> tuple[str, tuple[Suggestion, ...], dict[str, list[Hit]]]:
         words = request.args.get("q", "")
         words = text_field("q", words, _MOST).strip() if words.strip() else ""
         concepts = tuple(site.complete(words, choose_language(), _CONCEPTS)) if words else ()
@@ -50,22 +50,22 @@ def search_routes(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/concept-search")
     def search() -> Response:
-        def made() -> str:
-            words, concepts, groups = found()
+        def render() -> str:
+            words, concepts, groups = find_all()
             return render_template("search.html", words=words, found=concepts, groups=groups)
 
-        return cache.response(made)
+        return cache.response(render)
 
     @routes.get("/api/search")
     def search_json() -> Response:
-        def made() -> str:
-            words, concepts, others = found()
+        def render() -> str:
+            words, concepts, others = find_all()
             shown = [Hit(href(each.iri), each.label, _alias(each)) for each in concepts[:_CLAIMS]]
             groups = {"concepts": shown, **others}
             hits = {kind: [asdict(hit) for hit in found] for kind, found in groups.items() if found}
             return to_json({"q": words, "groups": hits})
 
-        return cache.response(made, "application/json")
+        return cache.response(render, "application/json")
 
     return routes
 

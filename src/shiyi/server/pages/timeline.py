@@ -70,7 +70,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
         if place := _thing_address(site, name, kind):
             return redirect(place, code=303)
 
-        def made() -> str:
+        def render() -> str:
             seen = _timeline(site, cache.reader(), name)
             if kind == "csv":
                 return _table(seen)
@@ -90,7 +90,7 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
                 named=_label,
             )
 
-        response = cache.response(made, _TYPES.get(kind, "text/html; charset=utf-8"))
+        response = cache.response(render, _TYPES.get(kind, "text/html; charset=utf-8"))
         if kind == "csv":
             response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
         return response
@@ -99,10 +99,10 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
     def timeline_json() -> Response:
         name = request.args.get("concept", "").removeprefix(ID)
 
-        def made() -> str:  # labels are in both languages: the address alone decides
+        def render() -> str:  # labels are in both languages: the address alone decides
             return to_json(_as_json(_timeline(site, cache.reader(LANGUAGES[0]), name)))
 
-        return cache.response(made, "application/json", language="")
+        return cache.response(render, "application/json", language="")
 
     return routes
 
@@ -135,19 +135,19 @@ def _label(kind: str, name: str) -> str:
     return getattr(label, choose_language(), name)
 
 
-def choose_lanes(seen: Timeline, most: int = _MOST_LANES) -> list[Lane]:
+def choose_lanes(timeline: Timeline, limit: int = _MOST_LANES) -> list[Lane]:
     """Return the lanes of the picture: of many values those that most works state."""
     ranked = sorted(
         (
             (-len({w.work for w in value.witnesses}), at, value.thing)
-            for at, (_, values) in enumerate(seen.properties)
+            for at, (_, values) in enumerate(timeline.properties)
             for value in values
         ),
         key=lambda each: each[:2],
     )
-    chosen = {(at, thing) for _, at, thing in ranked[:most]}
+    chosen = {(at, thing) for _, at, thing in ranked[:limit]}
     made = []
-    for at, (name, values) in enumerate(seen.properties):
+    for at, (name, values) in enumerate(timeline.properties):
         first = name
         for value in values:
             marks = [mark for each in value.witnesses if (mark := _mark(each))]
@@ -178,12 +178,12 @@ def position(year: int) -> float:
     return 1.0
 
 
-def _table(seen: Timeline) -> str:
+def _table(timeline: Timeline) -> str:
     """Write a row for each witness as CSV."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for name, values in seen.properties:
+    for name, values in timeline.properties:
         for value in values:
             about = value.thing.iri, value.thing.label, value.today
             for each in value.witnesses:
@@ -197,11 +197,11 @@ def _table(seen: Timeline) -> str:
     return file.getvalue()
 
 
-def _as_json(seen: Timeline) -> dict[str, Any]:
+def _as_json(timeline: Timeline) -> dict[str, Any]:
     """Return a timeline as JSON; works are listed once, and named by their IRIs."""
     return {
-        "concept": _thing(seen.name),
-        "filters": dict(seen.chosen),
+        "concept": _thing(timeline.name),
+        "filters": dict(timeline.chosen),
         "properties": [
             {
                 "property": name,
@@ -214,16 +214,16 @@ def _as_json(seen: Timeline) -> dict[str, Any]:
                     for value in values
                 ],
             }
-            for name, values in seen.properties
+            for name, values in timeline.properties
         ],
-        "differences": [_difference(each) for each in seen.differences],
-        "works": [_work(each) for each in seen.works],
+        "differences": [_difference(each) for each in timeline.differences],
+        "works": [_work(each) for each in timeline.works],
         "facets": {
             facet: [
                 {"id": label.id, "label_zh": label.zh, "label_en": label.en, "works": count}
                 for label, count in options
             ]
-            for facet, options in seen.facets
+            for facet, options in timeline.facets
         },
     }
 
@@ -233,17 +233,17 @@ def _thing(thing: Thing) -> dict[str, str]:
     return {"iri": thing.iri, "label_zh": zh, "label_en": en}
 
 
-def _witness(each: Witness) -> dict[str, str]:
+def _witness(witness: Witness) -> dict[str, str]:
     return {
-        "work": each.work.source.iri,
-        "relation": each.relation,
-        "polarity": "negative" if each.negative else "positive",
-        "status": each.status,
-        "kind": each.evidence.kind,
-        "locator": each.evidence.locator,
-        "quote": each.evidence.quote,
-        "claim": each.claim,
-        "evidence": each.evidence.iri,
+        "work": witness.work.source.iri,
+        "relation": witness.relation,
+        "polarity": "negative" if witness.negative else "positive",
+        "status": witness.status,
+        "kind": witness.evidence.kind,
+        "locator": witness.evidence.locator,
+        "quote": witness.evidence.quote,
+        "claim": witness.claim,
+        "evidence": witness.evidence.iri,
     }
 
 
@@ -264,14 +264,14 @@ def _work(work: Work) -> dict[str, Any]:
     }
 
 
-def _difference(each: Difference) -> dict[str, Any]:
+def _difference(item: Difference) -> dict[str, Any]:
     sides = [
         {
             "name": side.name,
             "values": [_thing(value) for value in side.values],
             "works": [work.source.iri for work in side.works],
         }
-        for side in each.sides
+        for side in item.sides
     ]
-    about = _thing(each.about) if each.about else None
-    return {"property": each.property, "kind": each.kind, "about": about, "sides": sides}
+    about = _thing(item.about) if item.about else None
+    return {"property": item.property, "kind": item.kind, "about": about, "sides": sides}

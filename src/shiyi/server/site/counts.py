@@ -78,9 +78,7 @@ class ClaimDistribution:
 FILE: Final = "counts.json"
 VOID_FILE: Final = "void.json"
 SPREAD_FILE: Final = "spread.json"
-_TOLD_APART: Final = (
-    20_000_000  # quads up to which subjects and objects are distinguished (Shiyi's)
-)
+_DISTINCT: Final = 20_000_000  # quads up to which subjects and objects are distinguished (Shiyi's)
 
 _KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?thing a ?kind } GROUP BY ?kind"
 _CONCEPTS: Final = f"SELECT (COUNT(DISTINCT ?thing) AS ?n) {{ ?thing {SKOS.prefLabel} ?name }}"
@@ -135,7 +133,7 @@ def store_counts(base: KnowledgeBase) -> None:
         )
 
     # telling equal ones apart takes memory for each; without, the description lacks three figures
-    described = Described.of_endpoint(rows, distinct=quads <= _TOLD_APART)
+    described = Described.of_endpoint(rows, distinct=quads <= _DISTINCT)
     _write(base, VOID_FILE, described.to_json())
     _write(base, SPREAD_FILE, ClaimDistribution.of(base.store).to_json())
 

@@ -56,7 +56,7 @@ class Curation:
         return (chosen.oidc_name or chosen.oidc_issuer) if chosen.oidc_issuer else ""
 
     @property
-    def writing(self) -> Changes:
+    def writable_changes(self) -> Changes:
         """Return what writes; ``KnowledgeBaseError`` where this server takes no changes."""
         if self.changes is None:
             raise KnowledgeBaseError(

@@ -27,7 +27,7 @@ from shiyi.prompts.caching import ReplyCache
 from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import open_model
 from shiyi.prompts.resilience import PATIENCE, CircuitBreaker
-from shiyi.reasoning.derivation import DerivedChange, compare, infer_all, matters
+from shiyi.reasoning.derivation import DerivedChange, compare, infer_all, is_premise
 from shiyi.server.site.counts import Counts
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.query_log import QueryLog
@@ -68,11 +68,11 @@ class Refresher:
         if changes.last:  # a server that was killed may have left the cautions behind
             self.rederive_soon()
 
-    def __call__(self, made: Sequence[Change]) -> None:
+    def __call__(self, changes: Sequence[Change]) -> None:
         """Apply changes to the runtime; inherited cautions are re-derived in a thread."""
-        self.hear([quad for change in made for quad in (*change.removed, *change.added)])
+        self.refresh([quad for change in changes for quad in (*change.removed, *change.added)])
 
-    def hear(self, quads: Iterable[Quad]) -> None:
+    def refresh(self, quads: Iterable[Quad]) -> None:
         """Refresh what some added and removed quads affect."""
         quads = list(quads)
         claims, concepts = changes_in(quads)
@@ -81,7 +81,7 @@ class Refresher:
             self._follow(claims, concepts)
             self._expire()
         schema = self._living.current.facts.schema
-        if any(_is_premise(quad, lambda name: matters(schema, name)) for quad in quads):
+        if any(_is_premise(quad, lambda name: is_premise(schema, name)) for quad in quads):
             self.rederive_soon()
 
     def rederive_soon(self) -> None:
@@ -102,23 +102,25 @@ class Refresher:
                     ways = infer_all(self._living.edges(), facts.broader, facts.schema)
                     with writer.turn():
                         if writer.sequence == sequence:
-                            return self._write(compare(writer.store, self._living.derived(), ways))
+                            return self._write(
+                                compare(writer.store, self._living.derived_claims(), ways)
+                            )
         return 0
 
-    def _write(self, found: DerivedChange) -> int:
-        if found.added or found.removed:
+    def _write(self, change: DerivedChange) -> int:
+        if change.added or change.removed:
             writer = self._changes.writer
             writer.write(
-                found.added,
-                found.removed,
+                change.added,
+                change.removed,
                 key=f"rederive after {writer.sequence}",
                 agent=_WHO,
                 reason="inherited cautions after a change",
             )
-            self._living.refresh(found.claims)
-            self._follow(found.claims, ())
+            self._living.refresh(change.claims)
+            self._follow(change.claims, ())
             self._expire()
-        return len(found.claims)
+        return len(change.claims)
 
     def _rederive_logged(self) -> None:
         try:
@@ -164,7 +166,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     if curation.changes:
         refresher = _create_refresher(base, settings, curation.changes, living, view, pool.expire)
         if writing.updater:
-            writing.updater.listener = refresher.hear
+            writing.updater.listener = refresher.refresh
 
     def answer(request: AskRequest) -> Answer:
         return ask(living.current, request, model)

@@ -42,7 +42,7 @@ _TOKENS: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LOG: Final = logging.getLogger("shiyi")
-_OURS: Final = tuple(f"<{base}" for base in PREFIXES.values())
+_KNOWN: Final = tuple(f"<{base}" for base in PREFIXES.values())
 _HEAD: Final = re.compile(r"(?:\s*PREFIX\s+[\w.-]*:\s*<[^<>\s]*>)+", re.IGNORECASE)
 _PREFIX: Final = re.compile(r"\bPREFIX\s+([\w.-]*):\s*(<[^<>\s]*>)", re.IGNORECASE)
 
@@ -168,7 +168,7 @@ def _shape_of_head(head: str) -> tuple[str, frozenset[str]]:
 
 
 def _trusted_terms(text: str) -> frozenset[str]:
-    return frozenset(f"{name}:" for name, iri in _PREFIX.findall(text) if iri.startswith(_OURS))
+    return frozenset(f"{name}:" for name, iri in _PREFIX.findall(text) if iri.startswith(_KNOWN))
 
 
 def _blank_literals(text: str, trusted: frozenset[str]) -> str:
@@ -179,7 +179,7 @@ def _blank_literals(text: str, trusted: frozenset[str]) -> str:
         if token["text"] is not None:
             return "''"
         if token["iri"] is not None:
-            return found if found.startswith(_OURS) else "<>"
+            return found if found.startswith(_KNOWN) else "<>"
         if token["number"] is not None:
             return "0"
         known = found[0] in "?$" or found.endswith(":") or found.partition(":")[0] + ":" in trusted

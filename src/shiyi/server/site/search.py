@@ -92,14 +92,14 @@ def _shape(prefix: str) -> re.Pattern[str]:
     )
 
 
-def _values(asked: re.Match[str], search: Search) -> str:
-    words = re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), asked["text"][1:-1])
+def _values(match: re.Match[str], search: Search) -> str:
+    words = re.sub(r"\\(.)", lambda found: _ESCAPED.get(found[1], found[1]), match["text"][1:-1])
     if len(words) > _LONGEST:
         raise QueryError(f"a search takes at most {_LONGEST} characters, not {len(words)}")
-    limit = min(int(asked["limit"] or _USUAL), _MOST)
-    found = search(asked["way"], words, limit)
-    names = [asked["found"], *([asked["score"]] if asked["score"] else [])]
+    limit = min(int(match["limit"] or _USUAL), _MOST)
+    found = search(match["way"], words, limit)
+    names = [match["found"], *([match["score"]] if match["score"] else [])]
     rows = (
-        f"({NamedNode(iri)}{f' {score:.6e}' if asked['score'] else ''})" for iri, score in found
+        f"({NamedNode(iri)}{f' {score:.6e}' if match['score'] else ''})" for iri, score in found
     )
     return f"{{ VALUES ({' '.join(names)}) {{ {' '.join(rows)} }} }}"

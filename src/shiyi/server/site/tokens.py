@@ -106,9 +106,9 @@ class Tokens:
         fitting = [each for each in self.all() if compare_digest(each.digest, digest)]
         return next((each for each in fitting if each.holds_at(now)), None)
 
-    def _read(self, written: bytes) -> tuple[Token, ...]:
+    def _read(self, data: bytes) -> tuple[Token, ...]:
         try:
-            made = [Token(**each) for each in json.loads(written)]
+            made = [Token(**each) for each in json.loads(data)]
             for each in made:
                 each.holds_at(datetime.now(UTC))
         except (ValueError, TypeError) as fault:

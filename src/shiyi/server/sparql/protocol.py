@@ -18,10 +18,11 @@ from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, Usa
 from shiyi.metrics import SPARQL
 from shiyi.model.rdf import NamedNode
 from shiyi.server.http import messages
-from shiyi.server.http.access import Authenticator, client_network, mark_private
+from shiyi.server.http.access import Authenticator, mark_private
 from shiyi.server.http.headers import has_prerequisite
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
+from shiyi.server.http.rate_limit import client_network
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.service_description import service_description

@@ -16,9 +16,9 @@ from werkzeug.exceptions import NotAcceptable
 
 from shiyi.errors import ShiyiError
 from shiyi.metrics import SPARQL
-from shiyi.server.http.access import client_network
 from shiyi.server.http.headers import content_security_policy, note_request, open_headers
 from shiyi.server.http.messages import HTML, RESULT_TYPES, choose_media_type, graph_type
+from shiyi.server.http.rate_limit import client_network
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.protocol import query_form
@@ -64,7 +64,7 @@ class SmallQueries:
                 record(body.size)
         except ShiyiError as fault:
             return self._delegate_fault(fault, environ)(environ, start_response)
-        return self._sent(body, kind, began, start_response)
+        return self._send(body, kind, began, start_response)
 
     def _parse_request(self, environ: "WSGIEnvironment") -> tuple[str, str, FreeQuery] | None:
         """Return the form, the media type and the query; None where the routes must look at it."""
@@ -94,7 +94,7 @@ class SmallQueries:
         accept = ResultFormat.of_type(kind)
         return form, kind, FreeQuery(text, accept, base=base, asker=asker, live=True)
 
-    def _sent(
+    def _send(
         self, body: Spool, kind: str, began: float, start_response: "StartResponse"
     ) -> Iterable[bytes]:
         headers = [("Content-Type", graph_type(kind, "")), ("Vary", "Accept"), *self._headers]

@@ -101,7 +101,7 @@ class Phrases:
         """Name a tier of sources."""
         return self.words.get(f"tier.{name}", name)
 
-    def named(self, section: str, name: str) -> str:
+    def value_name(self, section: str, name: str) -> str:
         """Return the name of a value of a closed list, or the value itself."""
         return self.words.get(f"{section}.{name}", name)
 

@@ -69,7 +69,7 @@ class Drawing:
 def answer_graph(answer: Answer, reader: Reader) -> Drawing:
     """Return the best paths of an answer, then the claims it cites, as one graph."""
     made = Drawing()
-    opened = {each.claim: any(e.opened for e in each.evidence) for each in answer.citations}
+    opened = {each.claim: any(e.is_opened for e in each.evidence) for each in answer.citations}
     for path in answer.paths[:PATHS]:
         made.node(reader.thing(NamedNode(path.hops[0].start)), seed=True)
         for hop in path.hops:

@@ -57,7 +57,7 @@ class SupportedClaim:
         return self.statement.predicate == _STUDIED
 
     @property
-    def opened(self) -> int:
+    def opened_count(self) -> int:
         """Count the sources that were opened."""
         return sum(opened for _, opened in self.sources)
 
@@ -95,20 +95,20 @@ class Overview:
         """Count the works behind the table of effects."""
         return len({source.title for each in self.outcomes for source, _ in each.sources})
 
-    def uses(self, most: int = 3) -> tuple[str, ...]:
+    def uses(self, limit: int = 3) -> tuple[str, ...]:
         """Name the effects and uses that rest on most; what was only studied is none."""
         good = (s for s in self.outcomes if not s.statement.negative and not s.is_studied)
         fit = [each for each in good if each.rating not in {"ineffective", "insufficient"}]
-        return tuple(dict.fromkeys(each.statement.other.label for each in fit))[:most]
+        return tuple(dict.fromkeys(each.statement.other.label for each in fit))[:limit]
 
-    def studied(self, most: int = 3) -> tuple[str, ...]:
+    def studied_topics(self, limit: int = 3) -> tuple[str, ...]:
         """Name what it was studied for without a result that stands."""
         found = (s.statement.other.label for s in self.outcomes if s.is_studied)
-        return tuple(dict.fromkeys(found))[:most]
+        return tuple(dict.fromkeys(found))[:limit]
 
-    def cautions(self, most: int = 3) -> tuple[str, ...]:
+    def cautions(self, limit: int = 3) -> tuple[str, ...]:
         """Name who may not, or should take care, the gravest first."""
-        return tuple(dict.fromkeys(each.other.label for each in self.against))[:most]
+        return tuple(dict.fromkeys(each.other.label for each in self.against))[:limit]
 
 
 def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
@@ -150,9 +150,9 @@ def _place(at: int) -> tuple[float, float]:
     return -cos(turn), sin(turn)
 
 
-def _weight(each: SupportedClaim) -> tuple[bool, int, int, float]:
-    rank = _RANKS.index(each.rating) if each.rating in _RANKS else _RANKS.index("")
-    return each.statement.negative, rank, -each.opened, -each.statement.confidence
+def _weight(claim: SupportedClaim) -> tuple[bool, int, int, float]:
+    rank = _RANKS.index(claim.rating) if claim.rating in _RANKS else _RANKS.index("")
+    return claim.statement.negative, rank, -claim.opened_count, -claim.statement.confidence
 
 
 def load_support(reader: Reader, statement: Statement) -> SupportedClaim:
@@ -167,19 +167,19 @@ def load_support(reader: Reader, statement: Statement) -> SupportedClaim:
     return SupportedClaim(statement, _most_careful_rating(found), tuple(ordered), note)
 
 
-def _most_careful_rating(found: Iterable[EvidenceView]) -> str:
+def _most_careful_rating(evidence: Iterable[EvidenceView]) -> str:
     """Return the most careful rating: of an interaction the gravest, of an effect the weakest."""
-    given = [value for each in found for name, value in each.qualifiers if name == "rating"]
+    given = [value for each in evidence for name, value in each.qualifiers if name == "rating"]
     grave = [each for each in INTERACTIONS if each in given]
     weak = [each for each in reversed(_RANKS) if each and each in given]
     return next(iter(grave or weak), "")
 
 
 def _interactions(
-    reader: Reader, found: Sequence[Statement]
+    reader: Reader, statements: Sequence[Statement]
 ) -> tuple[tuple[str, tuple[SupportedClaim, ...]], ...]:
     groups: dict[str, list[SupportedClaim]] = defaultdict(list)
-    for each in (s for s in found if not s.negative and not s.derived):
+    for each in (s for s in statements if not s.negative and not s.derived):
         read = load_support(reader, each)
         grave = "contraindicated" if each.predicate in _TRADITION else "unrated"
         groups[read.rating or grave].append(read)
@@ -187,10 +187,10 @@ def _interactions(
 
 
 def _by_rule(
-    reader: Reader, found: Sequence[Statement]
+    reader: Reader, statements: Sequence[Statement]
 ) -> tuple[tuple[Thing, tuple[Statement, ...]], ...]:
     groups: dict[str, list[Statement]] = defaultdict(list)
-    for each in found:
+    for each in statements:
         # no other property of these claims is shown, and they are many
         rule = next(reader.store.match(NamedNode(each.claim), SHIYI.derivedBy, None, DERIVED), None)
         groups[text(rule.object) if rule else ""].append(each)
@@ -198,11 +198,11 @@ def _by_rule(
     return tuple((rule, tuple(group)) for rule, group in named)
 
 
-def filter_by_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement, ...]:
+def filter_by_language(reader: Reader, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Drop texts of the other language where there is one in the reader's."""
-    local = {s.predicate for s in found if s.object.language == reader.language}
+    local = {s.predicate for s in statements if s.object.language == reader.language}
     fits = {"", reader.language}
-    return tuple(s for s in found if s.object.language in fits or s.predicate not in local)
+    return tuple(s for s in statements if s.object.language in fits or s.predicate not in local)
 
 
 def _review_summary(reader: Reader, statements: Iterable[Statement]) -> ReviewSummary:

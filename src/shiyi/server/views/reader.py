@@ -139,13 +139,13 @@ class Reader:
         self._described: dict[NamedNode, dict[NamedNode, list[tuple[Term, _Place]]]] = {}
 
     def values(
-        self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
+        self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED
     ) -> Iterator[Term]:
         """Yield the objects of ``predicate``."""
         if isinstance(subject, NamedNode) and subject.value.startswith(_DESCRIBED):
             found = self._description(subject).get(predicate, ())
-            return (term for term, place in found if where is None or place == where)
-        return (quad.object for quad in self.store.match(subject, predicate, None, where))
+            return (term for term, place in found if graph is None or place == graph)
+        return (quad.object for quad in self.store.match(subject, predicate, None, graph))
 
     def _description(self, node: NamedNode) -> dict[NamedNode, list[tuple[Term, _Place]]]:
         """Return all that is recorded of a node: one request to a remote store, not twenty."""
@@ -157,17 +157,17 @@ class Reader:
                 found.setdefault(quad.predicate, []).append((quad.object, quad.graph_name))
         return found
 
-    def value(self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED) -> str:
+    def value(self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED) -> str:
         """Return one value as text, the reader's language first, or nothing."""
-        found = list(self.values(subject, predicate, where))
+        found = list(self.values(subject, predicate, graph))
         local = [t for t in found if isinstance(t, Literal) and t.language == self.language]
         return text((local or found or [None])[0])
 
     def texts(
-        self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
+        self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED
     ) -> tuple[str, ...]:
         """List the values as texts: those in the reader's language, or all if there are none."""
-        found = list(self.values(subject, predicate, where))
+        found = list(self.values(subject, predicate, graph))
         local = [t for t in found if isinstance(t, Literal) and t.language == self.language]
         return tuple(sorted(text(term) for term in local or found))
 
@@ -248,9 +248,9 @@ class Reader:
             return self.thing(NamedNode(fact.object))
         return Thing("", fact.object, language="" if fact.language == "und" else fact.language)
 
-    def number(self, node: Subject, predicate: NamedNode, where: Graph | None = None) -> float:
+    def number(self, node: Subject, predicate: NamedNode, graph: Graph | None = None) -> float:
         """Return a finite number; 0 where there is none."""
-        for term in self.values(node, predicate, where):
+        for term in self.values(node, predicate, graph):
             with suppress(ValueError):
                 if isfinite(number := float(text(term))):
                     return number
@@ -264,29 +264,29 @@ class Reader:
         home = ACCEPTED if ACCEPTED in homes else homes[0]
         return home if isinstance(home, NamedNode | DefaultGraph) else None
 
-    def claim(self, claim: NamedNode, where: Graph) -> ClaimView:
+    def claim(self, claim: NamedNode, graph: Graph) -> ClaimView:
         """Read one claim with all its evidence."""
-        triple = next(self.values(claim, RDF.reifies, where))
+        triple = next(self.values(claim, RDF.reifies, graph))
         if not isinstance(triple, Triple):
             raise TypeError(f"{claim.value} reifies no triple")
-        evidence = sorted(self.grounds(claim, where), key=lambda each: -each.confidence)
-        premises = list(self.values(claim, PROV.wasDerivedFrom, where))
+        evidence = sorted(self.grounds(claim, graph), key=lambda each: -each.confidence)
+        premises = list(self.values(claim, PROV.wasDerivedFrom, graph))
         return ClaimView(
             claim.value,
             self.thing(triple.subject),
             self.thing(triple.predicate),
             self.thing(triple.object),
-            local_name(self.value(claim, SHIYI.polarity, where)) or "positive",
-            local_name(self.value(claim, SHIYI.status, where)),
-            self.number(claim, SHIYI.confidence, where),
+            local_name(self.value(claim, SHIYI.polarity, graph)) or "positive",
+            local_name(self.value(claim, SHIYI.status, graph)),
+            self.number(claim, SHIYI.confidence, graph),
             tuple(evidence),
-            local_name(self.value(claim, SHIYI.derivedBy, where)),
+            local_name(self.value(claim, SHIYI.derivedBy, graph)),
             tuple(self.premise(term) for term in premises),
         )
 
-    def grounds(self, claim: NamedNode, where: Graph | None = None) -> Iterator[EvidenceView]:
+    def grounds(self, claim: NamedNode, graph: Graph | None = None) -> Iterator[EvidenceView]:
         """Yield what a claim rests on in one graph, its own if none is named."""
-        home = where or self.home_of_claim(claim)
+        home = graph or self.home_of_claim(claim)
         for node in self.values(claim, SHIYI.evidence, home):
             if isinstance(node, NamedNode):
                 yield self.evidence(node, home)
@@ -302,34 +302,34 @@ class Reader:
         parts = (triple.subject, triple.predicate, triple.object)
         return Thing(term.value, " · ".join(self.thing(p).label for p in parts), href(term.value))
 
-    def evidence(self, node: NamedNode, where: Graph | None = ACCEPTED) -> EvidenceView:
+    def evidence(self, node: NamedNode, graph: Graph | None = ACCEPTED) -> EvidenceView:
         """Read one piece of evidence with its source."""
-        source = next(self.values(node, DCTERMS.source, where), None)
-        notes = self.texts(node, SHIYI.noteText, where)
+        source = next(self.values(node, DCTERMS.source, graph), None)
+        notes = self.texts(node, SHIYI.noteText, graph)
         passages = [
             self.thing(term)
-            for term in self.values(node, PROV.wasDerivedFrom, where)
+            for term in self.values(node, PROV.wasDerivedFrom, graph)
             if term != source
         ]
         return EvidenceView(
             node.value,
             href(node.value),
             self.source(source),
-            self.number(node, SHIYI.extractionConfidence, where),
-            local_name(self.value(node, SHIYI.evidenceKind, where)).lower(),
-            self.value(node, SHIYI.sourceLocator, where),
-            self.value(node, SHIYI.quote, where),
+            self.number(node, SHIYI.extractionConfidence, graph),
+            local_name(self.value(node, SHIYI.evidenceKind, graph)).lower(),
+            self.value(node, SHIYI.sourceLocator, graph),
+            self.value(node, SHIYI.quote, graph),
             passages[0] if passages else None,
-            tuple(self._qualifiers(node, where)),
+            tuple(self._qualifiers(node, graph)),
             notes,
-            next((self.thing(t) for t in self.values(node, SHIYI.suggestedSource, where)), None),
+            next((self.thing(t) for t in self.values(node, SHIYI.suggestedSource, graph)), None),
         )
 
-    def _qualifiers(self, node: NamedNode, where: Graph | None) -> Iterable[tuple[str, str]]:
+    def _qualifiers(self, node: NamedNode, graph: Graph | None) -> Iterable[tuple[str, str]]:
         for name, (written, language) in QUALIFIERS.items():
-            value = self.value(node, written, where)
+            value = self.value(node, written, graph)
             if name == ABOUT:
-                value = ", ".join(self.thing(t).label for t in self.values(node, written, where))
+                value = ", ".join(self.thing(t).label for t in self.values(node, written, graph))
             if language is None and value:
                 yield name, value
 

@@ -47,7 +47,7 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
     every = query.split("\n")
     first, last = max(line - 1 - _AROUND, 0), line + _AROUND
     shown = tuple((at + 1, each) for at, each in enumerate(every) if line and first <= at < last)
-    key, values, better = _found(query, line, column)
+    key, values, better = _find_fault(query, line, column)
     if not line:
         key, values, better = (
             ("slow", {}, faster(query))
@@ -57,7 +57,7 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
     return Remedy(key, values, shown, better)
 
 
-def _found(query: str, line: int, column: int) -> tuple[str, dict[str, str], str]:
+def _find_fault(query: str, line: int, column: int) -> tuple[str, dict[str, str], str]:
     plain = _OPAQUE.sub(lambda each: " " * len(each[0]), query)
     declared = set(_DECLARED.findall(query))
     missing = sorted({*_USED.findall(_DECLARED.sub("", plain))} - declared)

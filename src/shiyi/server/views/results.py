@@ -243,7 +243,7 @@ def _label_column(table: ResultsTable, numeric: list[int]) -> int | None:
 def graph(table: ResultsTable, reader: Reader) -> Drawing:
     """Return the graph of the rows or the RDF; empty without edges."""
     edges = _in_turtle(table.turtle) if table.turtle else _in_rows(table)
-    return _drawn(edges, reader)
+    return _draw(edges, reader)
 
 
 def _in_rows(table: ResultsTable) -> Iterator[Edge]:
@@ -293,7 +293,7 @@ def _in_turtle(turtle: str) -> Iterator[Edge]:
         )
 
 
-def _drawn(edges: Iterable[Edge], reader: Reader) -> Drawing:
+def _draw(edges: Iterable[Edge], reader: Reader) -> Drawing:
     made = Drawing()
     for each in edges:
         ends = {each.start, each.end}

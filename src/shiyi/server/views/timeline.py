@@ -177,7 +177,7 @@ def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
     for claim, (relation, value) in _claims(reader, node).items():
         negative = SHIYI.negative in reader.values(claim, SHIYI.polarity, None)
         for status, view in _states(reader, claim):
-            if not view.kind or not EvidenceKind(view.kind).opened:
+            if not view.kind or not EvidenceKind(view.kind).is_opened:
                 continue
             if negative and view.kind == "row" and _PROPERTY_OF[relation] in _BY_SCHOOL:
                 continue  # a row that lists other values; it denies nothing
@@ -247,25 +247,25 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
     return Work(source, titles[1], *described, book.basis, book.place, book.place_basis)
 
 
-def _today(reader: Reader, asked: Witness, every: Iterable[Witness]) -> str:
+def _today(reader: Reader, witness: Witness, witnesses: Iterable[Witness]) -> str:
     """Return how works of today stand to a value."""
-    value, found, stated = asked.value.iri, set[str](), set[str]()
+    value, found, stated = witness.value.iri, set[str](), set[str]()
     old = False
-    for each in every:
+    for each in witnesses:
         same = each.value.iri == value
         if not each.work.is_modern:
-            old = old or (same and each.property == asked.property)
-        elif each.property == asked.property and same:
+            old = old or (same and each.property == witness.property)
+        elif each.property == witness.property and same:
             found.add("contradicts" if each.negative else "agrees")
-        elif each.property == asked.property and not each.negative:
+        elif each.property == witness.property and not each.negative:
             stated.add(each.value.iri)
-        elif each.property == _OPPOSED.get(asked.property) and same and not each.negative:
+        elif each.property == _OPPOSED.get(witness.property) and same and not each.negative:
             found.add("contradicts")
     if not old:
         return "new"
     if found:
         return "divided" if len(found) > 1 else found.pop()
-    if asked.property in _SINGLE and stated:
+    if witness.property in _SINGLE and stated:
         near = any(_is_degree(reader, value, other) for other in stated)
         return "degree" if near else "differs"
     return "silent"
@@ -336,9 +336,9 @@ def _side(name: str, witnesses: Iterable[Witness], values: tuple[Thing, ...] = (
     return Side(name, tuple(dict.fromkeys(each.work for each in witnesses)), values)
 
 
-def _options(facet: str, every: Iterable[Witness]) -> tuple[tuple[Label, int], ...]:
+def _options(facet: str, witnesses: Iterable[Witness]) -> tuple[tuple[Label, int], ...]:
     """List the values of a facet that the works have, with the number of works."""
-    works = {each.work for each in every}
+    works = {each.work for each in witnesses}
     counts = [
         (label, sum(getattr(work, facet) == name for work in works))
         for (kind, name), label in labels().items()

@@ -51,69 +51,71 @@ def scrub(kb: Path) -> ScrubReport:
     return found
 
 
-def _scrub_store(kb: Path, found: ScrubReport) -> int:
+def _scrub_store(kb: Path, report: ScrubReport) -> int:
     """Scrub the current generation; return the number of the last change that its store has."""
     applied = 0
-    with _note_damage(found):
+    with _note_damage(report):
         generation = current_generation(kb)
         noted: dict[Path, str] = {}
         try:
             noted = read_digests(generation)
         except ValueError as fault:
-            found.damages.append(f"{generation / 'index' / DIGESTS} is damaged ({fault}); {_AGAIN}")
+            report.damages.append(
+                f"{generation / 'index' / DIGESTS} is damaged ({fault}); {_AGAIN}"
+            )
         for path, digest in noted.items():
             is_table = path.suffix == ".sst"
             advice = _AGAIN if path.parent.name == "index" else REPAIR
             if path.exists():
-                found.files += 1
+                report.files += 1
                 if file_digest(path) != digest:
-                    found.damages.append(f"{path} is not what was written; {advice}")
+                    report.damages.append(f"{path} is not what was written; {advice}")
             elif not is_table:
-                found.damages.append(f"{path} is missing; {advice}")
-        found.unchecked = sum(each not in noted for each in tables(generation))
+                report.damages.append(f"{path} is missing; {advice}")
+        report.unchecked = sum(each not in noted for each in tables(generation))
         with KnowledgeBase.open(kb) as base:
-            found.quads = _count(base.store.match())
-            if found.unchecked:
+            report.quads = _count(base.store.match())
+            if report.unchecked:
                 _read_orders(base.store)
             applied = last_applied(base.store)
     return applied
 
 
-def _scrub_beside(path: Path, found: ScrubReport) -> None:
+def _scrub_beside(path: Path, report: ScrubReport) -> None:
     if not path.exists():
-        found.damages.append(f"{path} is missing; {_RESTORE}")
+        report.damages.append(f"{path} is missing; {_RESTORE}")
         return
-    found.files += 1
+    report.files += 1
     if path.name == AUDIT_FILE:
         for number in damaged_lines(path):
-            found.damages.append(f"{path}: line {number} is not what was written; {_RESTORE}")
+            report.damages.append(f"{path}: line {number} is not what was written; {_RESTORE}")
         return
-    with _note_damage(found):
+    with _note_damage(report):
         verify_checksum(path.read_bytes(), path)
 
 
-def _scrub_journal(path: Path, applied: int, found: ScrubReport) -> None:
-    with _note_damage(found):
+def _scrub_journal(path: Path, applied: int, report: ScrubReport) -> None:
+    with _note_damage(report):
         for _ in read_journal(path):
-            found.records += 1
-        if found.records < applied:
-            found.damages.append(
-                f"{path} ends with record {found.records}, the store has change {applied}; "
+            report.records += 1
+        if report.records < applied:
+            report.damages.append(
+                f"{path} ends with record {report.records}, the store has change {applied}; "
                 "restore the journal from a backup"
             )
         if not index_fits(path):
-            found.damages.append(
+            report.damages.append(
                 f"the index of {path} is damaged; delete {index_of(path)}, which is made again"
             )
 
 
 @contextmanager
-def _note_damage(found: ScrubReport) -> Iterator[None]:
+def _note_damage(report: ScrubReport) -> Iterator[None]:
     """Note what cannot be read as a damage, and go on with what is beside it."""
     try:
         yield
     except (KnowledgeBaseError, OSError, RuntimeError) as fault:
-        found.damages.append(str(fault))
+        report.damages.append(str(fault))
 
 
 def _read_orders(store: QuadStore) -> None:

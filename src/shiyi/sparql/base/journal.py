@@ -250,11 +250,11 @@ class Record:
         )
 
 
-def _mark_lines(mark: bytes, written: bytes) -> tuple[bytes | memoryview, ...]:
+def _mark_lines(mark: bytes, data: bytes) -> tuple[bytes | memoryview, ...]:
     """Place ``mark`` before each line; N-Quads have no line break within a line."""
-    if not written:
+    if not data:
         return ()
-    return mark, memoryview(written.replace(b"\n", b"\n" + mark))[: -len(mark)]
+    return mark, memoryview(data.replace(b"\n", b"\n" + mark))[: -len(mark)]
 
 
 class Journal:
@@ -441,9 +441,9 @@ def _lines(path: Path, start: int) -> Iterator[bytes]:
         yield from file
 
 
-def _check_number(found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"number {found} stands where {expected} belongs")
+def _check_number(number: int, expected: int) -> None:
+    if number != expected:
+        raise ValueError(f"number {number} stands where {expected} belongs")
 
 
 @contextmanager

@@ -32,7 +32,7 @@ class Loader:
     """A queue of changes to a store, in their order; those that wait go together, as one.
 
     ``load`` takes the number of the last of them and the N-Quads of all. Once it failed nothing
-    more is taken until :meth:`settle` has returned False; the journal has what was on its way.
+    more is taken until :meth:`wait` has returned False; the journal has what was on its way.
     """
 
     def __init__(self, load: Callable[[int, bytes], None]) -> None:
@@ -45,23 +45,23 @@ class Loader:
         self._done = 0
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Return whether nothing is on its way, and nothing failed on it."""
         return not (self._busy or self._failed)
 
-    def submit(self, sequence: int, written: bytes) -> bool:
+    def submit(self, sequence: int, data: bytes) -> bool:
         """Queue a change once there is room; False where an earlier one failed."""
         with self._moved:
             self._moved.wait_for(lambda: self._failed or self._size() < _MOST)
             if self._failed:
                 return False
-            self._waiting.append((sequence, written))
+            self._waiting.append((sequence, data))
             if not self._busy:
                 self._busy = True
                 self._running = self._pool.submit(self._run)
         return True
 
-    def settle(self, through: int | None = None) -> bool:
+    def wait(self, through: int | None = None) -> bool:
         """Wait for the changes up to ``through``, or for all; False where one failed."""
         with self._moved:
             self._moved.wait_for(
@@ -164,7 +164,7 @@ class Writer:
 
         It waits for what is on its way to the store, and for no writer that prepares a change.
         """
-        if self._loader.idle:
+        if self._loader.is_idle:
             return self._applied
         with self._turn:
             self._settle()
@@ -191,25 +191,26 @@ class Writer:
         agent: str,
         reason: str,
         graphs: Graphs = NO_GRAPHS,
-        request: str = "",
     ) -> int:
         """Remove and add as one change that survives a power cut, and return its number.
 
         ``graphs`` names those that go and those that come, which matters for empty ones. A ``key``
-        used before changes nothing and returns the number it had; ``request`` is the digest of what
-        was asked for under it. After a KnowledgeBaseError the
+        used before changes nothing and returns the number it had. After a KnowledgeBaseError the
         same call may be made again, and is finished once there is room.
         """
-        if not (key and agent and reason):
+        quads = tuple(remove), tuple(add)
+        return self.write_record(Record(0, key, agent, reason, "", *quads, graphs))
+
+    def write_record(self, record: Record) -> int:
+        """Write a change as :meth:`write` does; its number and time are set here."""
+        if not (record.key and record.who and record.why):
             raise UsageError("a change states its key, who makes it and why")
-        added, removed = tuple(add), tuple(remove)
         with self._turn:
             self._settle()
             self._finish_earlier()
-            if (known := self.journal.find(key)) is not None:
+            if (known := self.journal.find(record.key)) is not None:
                 return known
-            record = self._record(key, agent, reason, removed, added, graphs)
-            record = replace(record, request=request)
+            record = replace(record, sequence=self.journal.sequence + 1, when=self._time())
             _rehearse(record)
             self.journal.append(record)
             with suppress(KnowledgeBaseError):
@@ -288,7 +289,7 @@ class Writer:
 
         ``lines`` are further quads, in N-Quads as ``canonical`` writes terms, no blank nodes. The
         store follows in a thread of its own, in order, with as many changes at a time as wait;
-        :meth:`write`, :meth:`settle` and :meth:`close` wait for it. Few quads, or blank nodes, are
+        :meth:`write`, :meth:`wait` and :meth:`close` wait for it. Few quads, or blank nodes, are
         written at once.
         """
         added, text = tuple(add), "".join(lines).encode()
@@ -299,9 +300,11 @@ class Writer:
         with self._turn:
             if (known := self.journal.find(key)) is not None:
                 return known
-            if self._loader.idle:
+            if self._loader.is_idle:
                 self._finish_earlier()
-            record, written = self._record(key, agent, reason, (), (), NO_GRAPHS), quads + text
+            number = self.journal.sequence + 1
+            record = Record(number, key, agent, reason, self._time(), (), ())
+            written = quads + text
             _check_escaped(quads, added)
             if b"\\" in text:
                 _check_escaped(text)
@@ -310,7 +313,7 @@ class Writer:
                 self._settle()
             return record.sequence
 
-    def settle(self, through: int | None = None) -> None:
+    def wait(self, through: int | None = None) -> None:
         """Wait until the store holds the changes up to number ``through``, or all changes."""
         with self._turn:
             self._settle(through)
@@ -333,26 +336,17 @@ class Writer:
                 os.close(self._lock)
                 self._lock = -1
 
-    def _record(
-        self,
-        key: str,
-        agent: str,
-        reason: str,
-        removed: tuple[Quad, ...],
-        added: tuple[Quad, ...],
-        graphs: Graphs,
-    ) -> Record:
-        when = self._now().isoformat(timespec="milliseconds")
-        return Record(self.journal.sequence + 1, key, agent, reason, when, removed, added, graphs)
+    def _time(self) -> str:
+        return self._now().isoformat(timespec="milliseconds")
 
-    def _load(self, sequence: int, written: bytes) -> None:
-        self.store.load_n_quads(written)
+    def _load(self, sequence: int, data: bytes) -> None:
+        self.store.load_n_quads(data)
         self.store.change((_note(sequence),))
         self._applied = sequence
 
     def _settle(self, through: int | None = None) -> None:
         """Wait for changes that are on their way to the store, and repair them where one failed."""
-        if not self._loader.settle(through):
+        if not self._loader.wait(through):
             self._finish_earlier()
 
     def _finish_earlier(self) -> None:
@@ -435,12 +429,12 @@ def _rehearse(record: Record) -> None:
         ) from fault
 
 
-def _check_escaped(written: bytes, added: tuple[Quad, ...] | None = None) -> None:
+def _check_escaped(data: bytes, added: tuple[Quad, ...] | None = None) -> None:
     """Read back the lines that were written with escapes; the others are what they say.
 
     They are the quads ``added``; without those, they must be written the same once more.
     """
-    lines = written.splitlines(keepends=True)
+    lines = data.splitlines(keepends=True)
     places = [at for at, line in enumerate(lines) if b"\\" in line]
     again = parse_n_quads(b"".join(lines[at] for at in places))
     wrong = (

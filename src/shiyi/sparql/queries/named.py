@@ -28,7 +28,7 @@ class Query:
         """Read ``sparql/<name>.rq``.
 
         >>> Query.named("about").question_en
-        'What is said of this resource?'
+        'What is stated about this resource?'
         """
         return _read(name)
 

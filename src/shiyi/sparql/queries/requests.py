@@ -173,16 +173,16 @@ def blank_text(text: str) -> str:
     return _TOKENS.sub(_blank, text)
 
 
-def _check_text(what: str, text: str, max_bytes: int, network_blocked: bool) -> str:
+def _check_text(name: str, text: str, max_bytes: int, network_blocked: bool) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as fault:
-        raise QueryError(f"the {what} is not Unicode text: {fault.reason}") from fault
+        raise QueryError(f"the {name} is not Unicode text: {fault.reason}") from fault
     if size > max_bytes:
-        raise TooLargeError(f"the {what}", size, max_bytes, "bytes")
+        raise TooLargeError(f"the {name}", size, max_bytes, "bytes")
     bare = _TOKENS.sub(_hole, text)
     if (deepest := _depth(bare)) > MAX_DEPTH:
-        raise QueryError(f"the {what} nests {deepest} levels deep; at most {MAX_DEPTH} are taken")
+        raise QueryError(f"the {name} nests {deepest} levels deep; at most {MAX_DEPTH} are taken")
     if (_SERVICE if network_blocked else _SERVICE_WORD).search(bare):
         raise QueryRefusedError(
             "SERVICE is not offered: a query here asks this knowledge base only"

@@ -129,7 +129,7 @@ class Endpoint:
         """Release the connections."""
         self._client.close()
 
-    def _send(self, what: str, address: str, method: str = "POST", **parts: Any) -> "Response":
+    def _send(self, name: str, address: str, method: str = "POST", **parts: Any) -> "Response":
         from httpx2 import HTTPError
 
         for left in reversed(range(self.settings.retries + 1)):
@@ -140,13 +140,16 @@ class Endpoint:
                     raise OutsideError(_unreachable(address, fault, self.settings)) from fault
             else:
                 if reply.status_code not in _PASSING or not left:
-                    return self._accept(what, address, reply)
+                    return self._accept(name, address, reply)
             time.sleep(_PAUSE * 2 ** (self.settings.retries - left))
         raise AssertionError("unreachable")
 
-    def _accept(self, what: str, address: str, reply: "Response") -> "Response":
-        status, words = reply.status_code, _words(reply)
-        if status == 200 and what == "query":
+    def _accept(self, name: str, address: str, reply: "Response") -> "Response":
+        status, words = (
+            reply.status_code,
+            " ".join(reply.text.split())[:_MESSAGE] if reply.status_code >= 300 else "",
+        )
+        if status == 200 and name == "query":
             rows = reply.headers.get("X-SPARQL-MaxRows", "")
             # a full page says so too, and pages are counted
             if rows and not 0 < self.settings.page <= int(rows):
@@ -165,15 +168,15 @@ class Endpoint:
                 f"{address} wants to know who asks: set remote.user and SHIYI_REMOTE_PASSWORD "
                 f"(remote.auth is {self.settings.auth}), or SHIYI_REMOTE_TOKEN"
             )
-        if what != "query" and status in {403, 404, 405, 415, 501}:
+        if name != "query" and status in {403, 404, 405, 415, 501}:
             raise OutsideError(
-                f"{address} takes no {what} ({status} {words}): it is read-only, so that only "
+                f"{address} takes no {name} ({status} {words}): it is read-only, so that only "
                 "reading (`shiyi serve --read-only`) goes on, or remote.update and "
                 "remote.graph_store name the wrong address"
             )
-        if status == 400 and what != "upload":
-            raise QueryError(f"the remote store refuses the {what}: {words}")
-        raise OutsideError(f"{address} answered {status} to a {what}: {words}")
+        if status == 400 and name != "upload":
+            raise QueryError(f"the remote store refuses the {name}: {words}")
+        raise OutsideError(f"{address} answered {status} to a {name}: {words}")
 
 
 def _fields(query: str, dataset: Dataset) -> dict[str, str | list[str]]:
@@ -182,10 +185,6 @@ def _fields(query: str, dataset: Dataset) -> dict[str, str | list[str]]:
     if default or named:
         fields |= {"default-graph-uri": list(default), "named-graph-uri": list(named)}
     return fields
-
-
-def _words(reply: "Response") -> str:
-    return " ".join(reply.text.split())[:_MESSAGE] if reply.status_code >= 300 else ""
 
 
 def _unreachable(address: str, fault: Exception, settings: RemoteSettings) -> str:

@@ -52,7 +52,7 @@ class RemotePool:
                 "the view of the base as RDF 1.1 is not offered over a remote store; ask for "
                 "claims by rdf:reifies, and for graphs in RDF 1.1 by Accept"
             )
-        text = self._store.written(text)
+        text = self._store.adapt_query(text)
         seconds = clamp(self._settings, query.timeout)
         most = min(query.rows or self._settings.rows, self._settings.rows)
         wanted = [SOLUTION_TYPES[accepted.solutions]] if accepted.solutions else []
@@ -102,7 +102,7 @@ class RemotePool:
         self.close()
 
     def _fetch_result(
-        self, text: str, accept: str, dataset: Any, seconds: float, most: int, spool: Spool
+        self, text: str, accept: str, dataset: Any, seconds: float, limit: int, spool: Spool
     ) -> tuple[str, int]:
         counter: RowCounter | None = None
         try:
@@ -112,21 +112,21 @@ class RemotePool:
                     counter = RowCounter(_NAMES[media])
                 for part in reply.iter_bytes(1 << 18):
                     spool.add(part)
-                    self._check(spool, counter, part, most)
+                    self._check(spool, counter, part, limit)
         except TimeoutError:
             raise time_error(seconds) from None
         if media not in _NAMES:
             raise OutsideError(f"{self._store.endpoint.address} answered with {media or 'no type'}")
         return media, max(0, counter.rows) if counter else 0
 
-    def _check(self, spool: Spool, counter: RowCounter | None, part: bytes, most: int) -> None:
+    def _check(self, spool: Spool, counter: RowCounter | None, part: bytes, limit: int) -> None:
         if spool.size > self._settings.bytes:
             raise limit_error("bytes", self._settings)
         if counter:
             counter.feed(part)
-            if counter.rows > most:
+            if counter.rows > limit:
                 raise QueryLimitError(
-                    "rows", f"the result has more than {most:,} rows; ask for less"
+                    "rows", f"the result has more than {limit:,} rows; ask for less"
                 )
 
 

@@ -198,11 +198,11 @@ def _count(graphs: Graphs) -> Sized:
     yield from ((1, f"CREATE SILENT GRAPH {each}") for each in come)
 
 
-def check_read(address: str, seen: int, count: int) -> None:
+def check_read(address: str, rows: int, count: int) -> None:
     """Raise OutsideError where a store gave another number of rows than it holds."""
-    if count != seen:
+    if count != rows:
         raise OutsideError(
-            f"{address} gave {seen:,} of {count:,} rows: it cuts pages, or was changed in between; "
+            f"{address} gave {rows:,} of {count:,} rows: it cuts pages, or was changed in between; "
             "lower remote.page and try again"
         )
 
@@ -245,7 +245,7 @@ class RemoteStore(WritableStore):
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
         self._parser.select(query, **bound)  # raises QueryError with line and column
-        text = self.written(query)
+        text = self.adapt_query(query)
         if bound:
             values = " ".join(sparql_term(to_wire(term, self._lowered)) for term in bound.values())
             names = " ".join(f"?{name}" for name in bound)
@@ -253,7 +253,7 @@ class RemoteStore(WritableStore):
         for rows in self._pages(text, self.dataset(query)):
             yield from self._read(rows)
 
-    def written(self, query: str) -> str:
+    def adapt_query(self, query: str) -> str:
         """Return a query as this store takes it; QueryError where it has no equal."""
         query = replace_functions(query)
         return to_rdf11_query(query) if self._lowered else query
@@ -318,9 +318,9 @@ class RemoteStore(WritableStore):
         self.change((), quads)
 
     @override
-    def load_n_quads(self, written: bytes) -> None:
+    def load_n_quads(self, data: bytes) -> None:
         """Load N-Quads."""
-        self.load_quads(parse_n_quads(written))
+        self.load_quads(parse_n_quads(data))
 
     @override
     def flush(self) -> None:
@@ -486,12 +486,12 @@ class RemoteStore(WritableStore):
                 "by another program"
             ) from None
 
-    def _graph(self, found: Term | None) -> NamedNode | DefaultGraph:
-        if found is None or (isinstance(found, NamedNode) and found.value == self._home):
+    def _graph(self, graph: Term | None) -> NamedNode | DefaultGraph:
+        if graph is None or (isinstance(graph, NamedNode) and graph.value == self._home):
             return DefaultGraph()
-        if not isinstance(found, NamedNode):
-            raise OutsideError(f"the remote store names a graph {found}, which is no IRI")
-        return found
+        if not isinstance(graph, NamedNode):
+            raise OutsideError(f"the remote store names a graph {graph}, which is no IRI")
+        return graph
 
     def _load(self, quads: Sequence[Quad]) -> None:
         described = (

@@ -42,7 +42,7 @@ class NetChange:
         self.removed: set[Quad] = set()
         self.added: set[Quad] = set()
 
-    def take(self, gone: set[Quad], come: set[Quad]) -> None:
+    def add(self, gone: set[Quad], come: set[Quad]) -> None:
         """Count in what one more operation moved."""
         self.removed |= gone - self.added if self.added else gone
         self.added -= gone
@@ -336,7 +336,7 @@ def _update(store: Store, request: Header, body: bytes) -> Patch:
     split, base = parse_operations(request), request["base"]
     graphs, net = _graphs(store), NetChange()
     for operation in split:
-        net.take(*run_operation(store, operation, base, request["maintains"]))
+        net.add(*run_operation(store, operation, base, request["maintains"]))
     now = _graphs(store)
     return list(net.removed), list(net.added), graphs - now, now - graphs
 

@@ -102,33 +102,33 @@ def _split(text: str, bare: str) -> Iterator[Operation]:
 
 
 def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, int]:
-    def made(verb: str, end: int) -> Operation:
+    def parse(verb: str, end: int) -> Operation:
         data = verb == "INSERT DATA"  # SPARQL 1.1 section 19.6
         labels = frozenset(_LABEL.findall(bare[start:end]) if data else ())
         return Operation(verb, prologue, text[start:end], labels=labels)
 
     if found := _DATA.match(bare, start):
         block, end = _block(text, bare, found.end())
-        plain = made(f"{found[1].upper()} DATA", end)
+        plain = parse(f"{found[1].upper()} DATA", end)
         insert = found[1].upper() == "INSERT"
         return replace(plain, insert=block) if insert else replace(plain, delete=block), end
     if found := _SHORT.match(bare, start):
         block, end = _block(text, bare, found.end())
-        short = made("MODIFY", end)
+        short = parse("MODIFY", end)
         return replace(short, delete=block, where=block[0]), end
     if found := _WHOLE.match(bare, start):
         graph = text[found.start("graph") : found.end("graph")] if found["graph"] else found["set"]
-        return replace(made(found["verb"].upper(), found.end()), graphs=(graph,)), found.end()
+        return replace(parse(found["verb"].upper(), found.end()), graphs=(graph,)), found.end()
     if found := _MOVED.match(bare, start):
         names = tuple(
             _read_name(text[found.start(part) : found.end(part)], found[part])
             for part in ("source", "target")
         )
-        return replace(made(found["verb"].upper(), found.end()), graphs=names), found.end()
+        return replace(parse(found["verb"].upper(), found.end()), graphs=names), found.end()
     if found := _LOAD.match(bare, start):
-        return made("LOAD", found.end()), found.end()
+        return parse("LOAD", found.end()), found.end()
     within, delete, insert, using, where, end = _modify(text, bare, start)
-    modify = made("MODIFY", end)
+    modify = parse("MODIFY", end)
     return replace(
         modify, within=within, delete=delete, insert=insert, using=using, where=where[0]
     ), end

@@ -41,7 +41,7 @@ from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.remote.terms import from_wire
 from shiyi.sparql.sandbox.operations import OperationSplitError, find_closing_brace, prologue
 from shiyi.sparql.sandbox.process import Deadline, WorkerGoneError, WorkerProcess
-from shiyi.sparql.sandbox.replies import clamp, death, raise_if_refused, time_error, unpack
+from shiyi.sparql.sandbox.replies import clamp, raise_if_refused, time_error, unpack, worker_failure
 from shiyi.sparql.sandbox.scheduling import MOMENT, WorkerScheduler, busy
 from shiyi.sparql.sandbox.views import SharedSnapshot, SnapshotViews
 
@@ -146,8 +146,8 @@ def solutions(address: str, body: bytes) -> Solutions:
     return names, read
 
 
-def _values(found: Solutions, number: int) -> str:
-    names, rows = found
+def _values(solutions: Solutions, number: int) -> str:
+    names, rows = solutions
     lines = (f"({' '.join(_sparql_term(row.get(each), number) for each in names)})" for row in rows)
     return f"VALUES ({' '.join(f'?{each}' for each in names)}) {{ {' '.join(lines)} }}"
 
@@ -192,13 +192,13 @@ class ResultCache:
         spool.add(whole.body)
         return StreamedResult(whole.media_type, spool, whole.kind, whole.rows)
 
-    def keep(self, state: Hashable, query: FreeQuery, made: StreamedResult) -> None:
+    def keep(self, state: Hashable, query: FreeQuery, result: StreamedResult) -> None:
         """Store a result if it is short and the query always gives the same."""
-        size = made.body.size + query.size + _BESIDE
-        too_large = made.body.size > LARGEST or size > self._results.maxsize
+        size = result.body.size + query.size + _BESIDE
+        too_large = result.body.size > LARGEST or size > self._results.maxsize
         if too_large or _CHANGING.search(query.text):
             return
-        whole = QueryResult(made.media_type, made.body.read(), made.kind, made.rows)
+        whole = QueryResult(result.media_type, result.body.read(), result.kind, result.rows)
         with self._lock:
             self._results[state, query] = size, whole
 
@@ -262,13 +262,13 @@ class QueryPool:
         self._services = Services(self._settings.services.split())
         self._turn, self._closed = threading.Lock(), False
         size = self._settings.cache_bytes
-        self._kept = ResultCache(size) if size > 0 else None
+        self._results = ResultCache(size) if size > 0 else None
         self._workers = [
             _Worker(WorkerProcess(self._settings)) for _ in range(max(1, self._settings.workers))
         ]
         self._scheduler: WorkerScheduler[_Worker] = WorkerScheduler(len(self._workers))
         for worker in self._workers:
-            self._scheduler.put(worker)
+            self._scheduler.release(worker)
         greeting = self._workers[0].process.wait_for_greeting()
         self.network_blocked = bool(greeting["network_blocked"])
 
@@ -290,8 +290,8 @@ class QueryPool:
         rows, bytes or its asker's share, FormatError where ``accept`` has no fit.
         """
         seconds, state = clamp(self._settings, query.timeout), self.seen.level(query.whole)
-        if self._kept:
-            known = self._kept.find(state, query)
+        if self._results:
+            known = self._results.find(state, query)
             (CACHE_HITS if known else CACHE_MISSES).labels("results").inc()
             if known:
                 return known
@@ -320,8 +320,8 @@ class QueryPool:
             media = GRAPH_TYPES.get(query.accept.graph) or SOLUTION_TYPES[query.accept.solutions]
             return StreamedResult(media, reply[1], kind, 0)
         made = unpack((reply[0], reply[1]), query.accept, limits)
-        if self._kept and text is query.text and state == self.seen.level(query.whole):
-            self._kept.keep(state, query, made)
+        if self._results and text is query.text and state == self.seen.level(query.whole):
+            self._results.keep(state, query, made)
         return made
 
     def dump(
@@ -362,7 +362,7 @@ class QueryPool:
         for worker in self._workers:
             worker.process.kill()  # a query under way fails now, not at its deadline
         for _ in self._workers:
-            worker = self._scheduler.take("", _CLOSING)
+            worker = self._scheduler.acquire("", _CLOSING)
             worker.process.end()
             self.seen.release(worker.reads)
         self.seen.close()
@@ -460,7 +460,7 @@ class QueryPool:
             raise (busy() if waited else time_error(seconds)) from None
         except WorkerGoneError as gone:
             self._dead(worker, shared, "died")
-            raise death(gone.status, seconds) from None
+            raise worker_failure(gone.status, seconds) from None
         except BaseException:
             self._dead(worker, shared, "share")
             raise
@@ -471,7 +471,7 @@ class QueryPool:
     def _borrow_worker(self, asker: str, seconds: float) -> Iterator[_Lease]:
         if self._closed:
             raise KnowledgeBaseError("the query pool is closed")
-        worker = self._scheduler.take(asker, min(seconds, _WAIT) + _START)
+        worker = self._scheduler.acquire(asker, min(seconds, _WAIT) + _START)
         lease = _Lease(worker, asker, self._scheduler, time.monotonic())
         try:
             yield lease
@@ -479,7 +479,7 @@ class QueryPool:
             lease.end()
             worker.lives = worker.lives and worker.process.restore_priority()
             if worker.lives:
-                self._scheduler.put(worker)
+                self._scheduler.release(worker)
             else:  # the caller need not wait until there is another
                 reviver = threading.Thread(target=self._revive, args=(worker,), daemon=True)
                 try:
@@ -487,8 +487,8 @@ class QueryPool:
                 except RuntimeError:  # no thread now
                     self._revive(worker)
 
-    def _dead(self, worker: _Worker, shared: SharedSnapshot, why: str) -> None:
-        WORKER_KILLS.labels(why).inc()
+    def _dead(self, worker: _Worker, shared: SharedSnapshot, reason: str) -> None:
+        WORKER_KILLS.labels(reason).inc()
         worker.process.kill()
         worker.lives = False
         self.seen.release(shared)
@@ -505,7 +505,7 @@ class QueryPool:
                 worker.lives = True
             except (OSError, KnowledgeBaseError):  # no descriptors or no memory now
                 time.sleep(_AGAIN)
-        self._scheduler.put(worker)
+        self._scheduler.release(worker)
 
 
 def _prefixes(form: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Deadline:
     until: float
     moments: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the seconds until one or the other."""
         now = time.monotonic()
         while self.moments and now >= self.moments[0][0]:
@@ -192,7 +192,7 @@ class WorkerProcess:
 
     def _some(self, deadline: Deadline) -> bytes:
         assert self._process.stdout is not None  # noqa: S101 - Popen was given PIPE
-        while (left := deadline.left()) > 0:
+        while (left := deadline.remaining()) > 0:
             if not self._poll.poll(left * 1000):
                 continue
             part = os.read(self._process.stdout.fileno(), _CHUNK)

@@ -79,7 +79,7 @@ def time_error(seconds: float) -> QueryLimitError:
     )
 
 
-def death(status: int, seconds: float) -> QueryLimitError:
+def worker_failure(status: int, seconds: float) -> QueryLimitError:
     """Return what killed the worker that had the query."""
     if status == -signal.SIGALRM:
         return time_error(seconds)

@@ -35,7 +35,7 @@ class _Asker:
     owed: float = 0.0
     at: float = 0.0
 
-    def owes(self, now: float) -> float:
+    def debt(self, now: float) -> float:
         """Return the debt of the client, in seconds."""
         return max(0.0, self.owed - _FORGIVEN * (now - self.at))
 
@@ -52,25 +52,25 @@ class _Ticket(Generic[Thing]):
 class WorkerScheduler(Generic[Thing]):
     """A fair scheduler of workers; an asker is any text, the empty one stands for nobody."""
 
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        """Schedule ``most`` workers."""
-        self._seats, self._alone = max(1, most - 1), most == 1
+    def __init__(self, limit: int, now: Callable[[], float] = time.monotonic) -> None:
+        """Schedule ``limit`` workers."""
+        self._seats, self._alone = max(1, limit - 1), limit == 1
         self._now, self._changed = now, threading.Condition()
         self._free: list[Thing] = []
         self._line: list[_Ticket[Thing]] = []
         self._seated = self._number = 0
         self._askers: OrderedDict[str, _Asker] = OrderedDict()
 
-    def put(self, thing: Thing) -> None:
+    def release(self, thing: Thing) -> None:
         """Return a thing to the scheduler."""
         with self._changed:
             self._free.append(thing)
             self._share_out()
 
-    def take(self, asker: str, seconds: float) -> Thing:
+    def acquire(self, asker: str, seconds: float) -> Thing:
         """Wait for a thing; QueryLimitError where none came, or the asker waits for enough."""
         with self._changed:
-            who = self._known(asker)
+            who = self._asker_of(asker)
             if asker and self._is_over_quota(who):
                 if who.waiting:
                     raise _share_error()
@@ -91,22 +91,22 @@ class WorkerScheduler(Generic[Thing]):
     def is_over_quota(self, asker: str) -> bool:
         """Return whether an asker's long queries took so much lately that others come first."""
         with self._changed:
-            return bool(asker) and self._is_over_quota(self._known(asker))
+            return bool(asker) and self._is_over_quota(self._asker_of(asker))
 
     def charge(self, asker: str, took: float, ended: bool) -> None:
         """Charge an asker for the seconds of a query, and for the worker that it ended."""
         with self._changed:
-            who, now = self._known(asker), self._now()
+            who, now = self._asker_of(asker), self._now()
             who.running -= 1
             if asker and (took > MOMENT or ended):  # the empty asker owes nothing
-                who.owed = min(_MOST_OWED, who.owes(now) + took + (_ENDED if ended else 0.0))
+                who.owed = min(_MOST_OWED, who.debt(now) + took + (_ENDED if ended else 0.0))
                 who.at = now
             self._share_out()
 
     def acquire_long_slot(self, asker: str) -> None:
         """Acquire a seat for a long query; QueryLimitError where there is none for the asker."""
         with self._changed:
-            who = self._known(asker)
+            who = self._asker_of(asker)
             if self._seated >= self._seats:
                 raise QueryLimitError(
                     "busy",
@@ -120,7 +120,7 @@ class WorkerScheduler(Generic[Thing]):
     def release_long_slot(self, asker: str) -> None:
         """Release a seat for long queries."""
         with self._changed:
-            self._known(asker).seats -= 1
+            self._asker_of(asker).seats -= 1
             self._seated -= 1
 
     def _share_out(self) -> None:
@@ -130,24 +130,24 @@ class WorkerScheduler(Generic[Thing]):
             able = [each for each in self._line if self._may(each.asker, now)]
             if not able:
                 return
-            first = min(able, key=lambda t: (t.asker.running, t.asker.owes(now), t.number))
+            first = min(able, key=lambda t: (t.asker.running, t.asker.debt(now), t.number))
             self._line.remove(first)
             first.thing = self._free.pop()
             first.asker.running += 1
             self._changed.notify_all()
 
-    def _may(self, who: _Asker, now: float) -> bool:
-        if self._alone or who.owes(now) <= _MODEST:
+    def _may(self, asker: _Asker, now: float) -> bool:
+        if self._alone or asker.debt(now) <= _MODEST:
             return True
-        return not who.running and len(self._free) > 1
+        return not asker.running and len(self._free) > 1
 
-    def _is_over_quota(self, who: _Asker) -> bool:
-        return who.owes(self._now()) > _MODEST
+    def _is_over_quota(self, asker: _Asker) -> bool:
+        return asker.debt(self._now()) > _MODEST
 
     def _waiting_much(self) -> int:
         return sum(self._is_over_quota(ticket.asker) for ticket in self._line)
 
-    def _known(self, asker: str) -> _Asker:
+    def _asker_of(self, asker: str) -> _Asker:
         who = self._askers.setdefault(asker, _Asker())
         self._askers.move_to_end(asker)
         if len(self._askers) > _REMEMBERED:

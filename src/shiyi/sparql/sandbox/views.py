@@ -72,8 +72,8 @@ class _Follower:
         self.store, self.sequence = OxigraphStore.on_disk(copy.path), sequence
         self._copy = copy
 
-    def follow(self, seen: SharedSnapshot, changes: Iterable[Record]) -> bool:
-        """Make the changes up to what is ``seen``; False where they are too many.
+    def follow(self, snapshot: SharedSnapshot, changes: Iterable[Record]) -> bool:
+        """Make the changes up to what is ``snapshot``; False where they are too many.
 
         What each changed node says in each graph is lowered again as it now stands, since two
         statements may have the same lowered form.
@@ -88,7 +88,7 @@ class _Follower:
                     places.add((node, place))
             if len(places) > _FOLLOWED:
                 return False
-        now = OxigraphStore.read_only(seen.snapshot.path)
+        now = OxigraphStore.read_only(snapshot.snapshot.path)
         try:
             added, removed = list[Quad](), list[Quad]()
             for subject, place in places:
@@ -99,7 +99,7 @@ class _Follower:
         finally:
             now.close()
         self.store.change(added, removed)
-        self.sequence = seen.sequence
+        self.sequence = snapshot.sequence
         return True
 
     def close(self) -> None:
@@ -161,9 +161,9 @@ class SnapshotViews:
         with suppress(CancelledError, KnowledgeBaseError, QueryRefusedError):
             self.release(self._lowering.submit(self._lower, False, is_hurried=False).result())
 
-    def _lowered_of(self, seen: SharedSnapshot) -> SharedSnapshot | None:
-        known = self._lowered.get(seen is self._whole)
-        if known is None or known.sequence != seen.sequence:
+    def _lowered_of(self, snapshot: SharedSnapshot) -> SharedSnapshot | None:
+        known = self._lowered.get(snapshot is self._whole)
+        if known is None or known.sequence != snapshot.sequence:
             return None
         known.users += 1
         return known
@@ -184,9 +184,9 @@ class SnapshotViews:
         finally:
             self.release(seen)
 
-    def _release_view(self, made: "Future[SharedSnapshot]") -> None:
-        if not made.cancelled() and made.exception() is None:
-            self.release(made.result())
+    def _release_view(self, future: "Future[SharedSnapshot]") -> None:
+        if not future.cancelled() and future.exception() is None:
+            self.release(future.result())
 
     def level(self, whole: bool) -> tuple[int, bool]:
         """Describe what a query that begins now will see: the last change, and whether all."""
@@ -252,23 +252,23 @@ class SnapshotViews:
             raise
         return SharedSnapshot(snapshot, sequence, time.monotonic(), hides)
 
-    def _make_rdf11(self, seen: SharedSnapshot, is_hurried: bool) -> SharedSnapshot:
+    def _make_rdf11(self, snapshot: SharedSnapshot, is_hurried: bool) -> SharedSnapshot:
         home = self._kb.path / "snapshots"
-        copy = seen.snapshot.copied(home)
+        copy = snapshot.snapshot.copy_to(home)
         try:
             size = sum(each.stat().st_size for each in copy.path.iterdir())
             if is_hurried and (copy.is_original or size < _SMALL):
                 lower_snapshot(copy, self._closed.is_set)
             elif status := self._lower_beside(copy, is_hurried):
                 raise KnowledgeBaseError(f"no copy in RDF 1.1 was made: its process gave {status}")
-            if self._kb.writes and not (seen.hides or self._current.hides):
+            if self._kb.writes and not (snapshot.hides or self._current.hides):
                 if self._follower:
                     self._follower.close()
-                self._follower = _Follower(copy.copied(home), seen.sequence)
+                self._follower = _Follower(copy.copy_to(home), snapshot.sequence)
         except BaseException:
             copy.remove()
             raise
-        return SharedSnapshot(copy, seen.sequence, seen.made)
+        return SharedSnapshot(copy, snapshot.sequence, snapshot.made)
 
     def _lower_beside(self, copy: Snapshot, is_hurried: bool) -> int:
         """Lower a copy in a process of its own, so that requests go on; return its status."""

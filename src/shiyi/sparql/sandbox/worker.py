@@ -175,21 +175,21 @@ def _answer(
 
 
 def _serialize(
-    found: Iterable[Triple], request: dict[str, Any], limits: Limits
+    triples: Iterable[Triple], request: dict[str, Any], limits: Limits
 ) -> tuple[dict[str, Any], bytes]:
     sink, count, form = _Sink("none", *limits), 0, request["graph"]
 
-    def counted() -> Iterator[Triple]:
+    def count_triples() -> Iterator[Triple]:
         nonlocal count
-        for triple in found:
+        for triple in triples:
             count += 1
             if count > limits.rows:
                 raise _LimitExceeded("rows")
             yield triple
 
-    statements: Iterable[Triple] | Iterable[Quad] = counted()
+    statements: Iterable[Triple] | Iterable[Quad] = count_triples()
     if request.get("profile") == "rdf11" or form in _WITHOUT_TERMS:
-        statements = to_rdf11(Quad(*triple) for triple in counted())
+        statements = to_rdf11(Quad(*triple) for triple in count_triples())
     prefixes = request.get("prefixes") if form in _WITH_PREFIXES else None
     serialize(statements, cast("IO[bytes]", sink), format=_GRAPHS[form], prefixes=prefixes)
     return {"outcome": "whole", "kind": "graph", "rows": count}, sink.rest()

@@ -121,14 +121,14 @@ class OxigraphStore(WritableStore):
                 raise self._full(fault) from fault
 
     @override
-    def load_n_quads(self, written: bytes) -> None:
+    def load_n_quads(self, data: bytes) -> None:
         """Load N-Quads without blank nodes past the transaction log, while other threads run.
 
         Up to a million quads come at once or not at all, and none twice.
         """
         with self._turn:
             try:
-                self._to_write().bulk_load(input=written, format=RdfFormat.N_QUADS)
+                self._to_write().bulk_load(input=data, format=RdfFormat.N_QUADS)
             except OSError as fault:
                 raise self._full(fault) from fault
 
@@ -270,10 +270,10 @@ def _open_store(path: Path, writable: bool) -> Store:
         ) from fault
 
 
-def _solutions(found: QuerySolutions) -> Iterator[Solution]:
-    names: Sequence[Variable] = found.variables
+def _solutions(solutions: QuerySolutions) -> Iterator[Solution]:
+    names: Sequence[Variable] = solutions.variables
     try:
-        for row in found:
+        for row in solutions:
             yield {name.value: term for name in names if (term := row[name]) is not None}
     except (OSError, RuntimeError) as fault:
         raise KnowledgeBaseError(f"the store could not be read to the end: {fault}") from fault

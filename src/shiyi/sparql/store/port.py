@@ -49,7 +49,7 @@ class WritableStore(QuadStore, Protocol):
     def unload_quads(self, quads: Iterable[Quad]) -> None:
         """Remove many quads, which readers may see in part."""
 
-    def load_n_quads(self, written: bytes) -> None:
+    def load_n_quads(self, data: bytes) -> None:
         """Add N-Quads without blank nodes, none twice."""
 
     def flush(self) -> None:

@@ -82,7 +82,7 @@ class Snapshot:
         """Return a place for a copy that someone else makes."""
         return cls._new(home)
 
-    def copied(self, home: Path) -> Self:
+    def copy_to(self, home: Path) -> Self:
         """Copy this snapshot; return it itself where no copy can be made."""
         if self.is_original:
             return type(self)(self.path, None, -1)
@@ -173,36 +173,36 @@ def _bring_all(folder: Path, copy: Path) -> bool:
     return linked
 
 
-def _is_there(file: Path, there: Path) -> bool:
-    if not there.exists():
+def _is_there(file: Path, target: Path) -> bool:
+    if not target.exists():
         return False
-    return there.samefile(file) or there.stat().st_size == file.stat().st_size
+    return target.samefile(file) or target.stat().st_size == file.stat().st_size
 
 
-def _link_or_copy(file: Path, there: Path) -> bool:
+def _link_or_copy(file: Path, target: Path) -> bool:
     """Link a file, or copy it where there are no links; return whether it is a link."""
     try:
-        os.link(file, there)
+        os.link(file, target)
     except FileExistsError:  # an earlier copy that is shorter
         pass
     except OSError as fault:
         if fault.errno not in _UNLINKABLE:
             raise
-        _warn_once(there.parent.parent, str(fault.strerror))
+        _warn_once(target.parent.parent, str(fault.strerror))
     else:
         return True
-    shutil.copyfile(file, there)
+    shutil.copyfile(file, target)
     return False
 
 
 @cache
-def _warn_once(home: Path, why: str) -> None:
+def _warn_once(home: Path, reason: str) -> None:
     """State once what is slower and larger than it need be."""
     _LOG.warning(
         "no file of the store can be linked to %s (%s): each snapshot is a whole copy; "
         "let both lie on one file system that has hard links",
         home,
-        why,
+        reason,
     )
 
 

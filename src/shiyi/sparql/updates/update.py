@@ -12,11 +12,12 @@ from shiyi.errors import KnowledgeBaseError, QueryError, QueryLimitError, Rights
 from shiyi.model.iris import GRAPH
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
 from shiyi.settings import QuerySettings
+from shiyi.sparql.base.journal import Record
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.base.writer import UNFLUSHED, guard_after_commit
 from shiyi.sparql.queries.requests import blank_text, check_update
 from shiyi.sparql.sandbox.process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.sandbox.replies import clamp, death, raise_if_refused, time_error
+from shiyi.sparql.sandbox.replies import clamp, raise_if_refused, time_error, worker_failure
 from shiyi.sparql.store.oxigraph import NO_GRAPHS, parse_n_quads
 from shiyi.sparql.store.snapshots import Snapshot
 
@@ -27,7 +28,7 @@ _NAMES: Final = re.compile(r"[?$]\w+|[\w.-]*:[\w.:%-]*")
 _SHORT: Final = re.compile(r"\bDELETE\s*$", re.IGNORECASE)
 
 
-def set_dataset(text: str, bare: str, default: Sequence[str], named: Sequence[str]) -> str:
+def set_dataset(text: str, bare: str, default: Sequence[str], names: Sequence[str]) -> str:
     """Return the update with the data set of the request in each of its WHERE clauses.
 
     ``bare`` is the same text with blanks for what stands in comments, texts and IRIs. QueryError
@@ -37,7 +38,7 @@ def set_dataset(text: str, bare: str, default: Sequence[str], named: Sequence[st
     >>> set_dataset(update, update, ["https://e.org/g"], [])
     'DELETE { ?s ?p 1 } USING <https://e.org/g> WHERE { ?s ?p 2 }'
     """
-    if not default and not named:
+    if not default and not names:
         return text
     outside = _outside(bare)
     if _CLAUSE.search(outside):
@@ -46,7 +47,7 @@ def set_dataset(text: str, bare: str, default: Sequence[str], named: Sequence[st
             "using-named-graph-uri must not"
         )
     clauses = [f"USING {_node(iri)} " for iri in default]
-    clauses += [f"USING NAMED {_node(iri)} " for iri in named]
+    clauses += [f"USING NAMED {_node(iri)} " for iri in names]
     written, end = [], 0
     for found in _WHERE.finditer(outside):
         if _SHORT.search(outside, 0, found.start()):
@@ -252,7 +253,7 @@ class Updater:
         except TimeoutError:
             raise time_error(seconds) from None
         except WorkerGoneError as gone:
-            raise death(gone.status, seconds) from None
+            raise worker_failure(gone.status, seconds) from None
         with spool:
             raise_if_refused(header, self._settings)
             if header["outcome"] == "owned":
@@ -270,15 +271,9 @@ class Updater:
         if not author.maintains:
             check_rights((*removed, *added), (name for names in graphs for name in names))
         if removed or added or graphs != NO_GRAPHS:
-            self._sequence = self._kb.writer.write(
-                added,
-                removed,
-                key=author.key,
-                agent=author.who,
-                reason=author.why,
-                graphs=graphs,
-                request=author.request,
-            )
+            names = author.key, author.who, author.why
+            record = Record(0, *names, "", removed, added, graphs, author.request)
+            self._sequence = self._kb.writer.write_record(record)
         self._moved += len(removed) + len(added)
         return Change(len(removed), len(added), bool(header["existed"])), (*removed, *added)
 

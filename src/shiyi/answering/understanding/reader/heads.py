@@ -208,7 +208,7 @@ class Reader:
             slots=slots,
         )
 
-    def likeliest(self, text: QuestionText) -> Intent:
+    def classify_clause(self, text: QuestionText) -> Intent:
         """Return what a clause asks most likely, without the rest of its frame."""
         found = features(text, (), find_slots(text.folded))
         return self._asks(found, self.embedder.encode([text.raw])[0])[0]

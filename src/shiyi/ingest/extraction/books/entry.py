@@ -191,11 +191,11 @@ FARTHEST = 150  # characters behind a heading: what follows compares, cites and 
 _NEXT_IN_LIST = 8  # characters between two things that a list states
 
 
-def _is_stated(state: State, each: BookStatement, listed: int) -> bool:
+def _is_stated(state: State, statement: BookStatement, listed: int) -> bool:
     """Return whether a commentary states a use of its subject alone, and warns of nothing there."""
-    if each.relation not in _USES:
+    if statement.relation not in _USES:
         return True
-    text, at = state.block.text.text, bisect_left(state.block.text.places, each.start)
+    text, at = state.block.text.text, bisect_left(state.block.text.places, statement.start)
     begins = max(text.rfind(mark, 0, at) for mark in _STOPS) + 1
     ends = min((end for mark in _STOPS if (end := text.find(mark, at)) >= 0), default=len(text))
     if pattern("warned-of").search(text, begins, ends):
@@ -204,7 +204,7 @@ def _is_stated(state: State, each: BookStatement, listed: int) -> bool:
     if any(begins_material(text[match.end() : at], state.title) for match in joined):
         return False
     cued = pattern("states-use").search(text, begins, at) is not None
-    return cued or (each.relation == kinds.EFFICACY and each.start <= listed)
+    return cued or (statement.relation == kinds.EFFICACY and statement.start <= listed)
 
 
 _STOPS = "。；！？\n"
@@ -322,7 +322,7 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
 
 def _turn(state: State, sentence: str) -> None:
     """Turn to the material that a sentence names first, or that another writer is quoted of."""
-    at = _quoted(state, sentence)
+    at = _skip_quotation(state, sentence)
     another = pattern("another-named").match(sentence, at) if state.seen else None
     if another and another["name"] not in state.title:
         state.turn(another["name"], doubtful=not _is_named(another["name"], state.title))
@@ -350,7 +350,7 @@ def _turn(state: State, sentence: str) -> None:
         return
 
 
-def _quoted(state: State, sentence: str) -> int:
+def _skip_quotation(state: State, sentence: str) -> int:
     """Turn to what another writer is quoted of, or a recipe; return where the words begin."""
     lead = pattern("quoting").match(sentence)
     recipe = pattern("recipe-source").match(sentence)

@@ -238,32 +238,32 @@ class EntryExtractor:
         return None
 
     def _link_parts(
-        self, each: BookStatement, names: "_Names"
+        self, statement: BookStatement, names: "_Names"
     ) -> Iterator[tuple[NamedNode, NamedNode]]:
         """Yield the relations and concepts that a statement says of its subject."""
-        if each.relation in _USES:
-            yield from self._uses(each.object, each.relation, names)
+        if statement.relation in _USES:
+            yield from self._uses(statement.object, statement.relation, names)
             return
-        relation = each.relation
-        quote = names.found.document.text[each.start : each.end]
+        relation = statement.relation
+        quote = names.found.document.text[statement.start : statement.end]
         if relation == kinds.INCOMPATIBLE:
             relation = next((r for r in _PAIRS if pattern(r).search(quote)), relation)
         elif relation == kinds.CONTRAINDICATED and not pattern("forbids").search(quote):
             relation = kinds.CAUTION  # unsuitable, but not forbidden
         predicate: NamedNode = getattr(SHIYI, relation)
-        for value in self._objects(each, names):
+        for value in self._objects(statement, names):
             yield predicate, value
 
-    def _objects(self, each: BookStatement, names: "_Names") -> Iterator[NamedNode]:
-        words = each.object
+    def _objects(self, statement: BookStatement, names: "_Names") -> Iterator[NamedNode]:
+        words = statement.object
         found: list[NamedNode | None] = []
-        if each.relation in _SCHEMES:
-            schemes = _SCHEMES[each.relation]
+        if statement.relation in _SCHEMES:
+            schemes = _SCHEMES[statement.relation]
             bare = pattern("slightly").sub("", words)
             found = [self._lexicon.find(words, schemes) or self._lexicon.find(bare, schemes)]
-        elif each.relation == kinds.CHANNEL:
+        elif statement.relation == kinds.CHANNEL:
             found = [self._lexicon.find(name, ("Meridian",)) for name in self._organs(words)]
-        elif each.relation == kinds.INCOMPATIBLE:
+        elif statement.relation == kinds.INCOMPATIBLE:
             found = [names.material(words)]
         else:
             known = synonyms().get(words, words)

@@ -135,7 +135,7 @@ def _words_of_complaint(words: str) -> int:
 _NOTHING, _WANTED, _MATERIAL = 0, 1, 2  # what the words so far include
 
 
-def _is_made_of(words: str, wanted: frozenset[str]) -> int:
+def _is_made_of(words: str, things: frozenset[str]) -> int:
     """Return the fewest words that make up a text with a wanted one and no material, or 0."""
     fewest: list[tuple[int, set[int]]] = [(len(words) + 1, set()) for _ in range(len(words) + 1)]
     fewest[0] = 0, {_NOTHING}
@@ -145,7 +145,7 @@ def _is_made_of(words: str, wanted: frozenset[str]) -> int:
                 kinds <= {"link", "and"} and (at == 0 or end == len(words))
             ):
                 continue
-            here = _MATERIAL if "material" in kinds else _WANTED if kinds & wanted else _NOTHING
+            here = _MATERIAL if "material" in kinds else _WANTED if kinds & things else _NOTHING
             after = {max(each, here) for each in found}
             if count + 1 < fewest[end][0]:
                 fewest[end] = count + 1, after

@@ -55,7 +55,7 @@ def test_set_off_parts_are_subjects_of_their_own() -> None:
     assert ("甘草", "hasFlavour", "酸") not in found
 
 
-def test_parts_have_names_that_a_plant_or_an_animal_bears() -> None:
+def test_parts_are_named_by_plant_or_animal() -> None:
     assert ("兔肉", "hasNature", "寒") in claims("内容：味辛，平。肉∶味甘，寒。", "兔头骨")
     assert ("羊肉", "hasNature", "温") in claims("内容：\\x肉\\x\r\n【气味】苦、甘，温。", "羊")
     assert not claims("内容：藤∶甘，寒，无毒。", "白花蛇")
@@ -67,7 +67,7 @@ def test_recipe_with_another_drug_no_claim_of_one() -> None:
     assert ("山楂", "indicatedFor", "头痛") not in claims("内容：味酸，温。配甘草，治头痛。")
 
 
-def test_recipe_with_title_of_one_before_has_lost_own() -> None:
+def test_recipe_with_previous_title_has_lost_its_own() -> None:
     body, path = "治虚劳。\n人参（一两） 甘草（半两）\n上锉，水煎。\n", ("样书", "补肾汤")
     headings = (Heading(0, 0, path), Heading(len(body), len(body), path))
     document = Document("070-奇效良方.txt", BOOK, "zh", body + body, headings, (), ())
