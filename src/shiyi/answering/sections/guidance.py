@@ -41,7 +41,7 @@ _MOST, _MOST_THINGS = 2, 3
 _POINTS: Final = (0.9, 0.5, 0.3, 0.0)  # by rank
 _OF_PAIR, _OF_KIN, _WORD, _SHARE = 0.5, -0.8, 0.25, 1.0
 _MOST_WORDS, _FEWEST_WORDS = 4, 2  # shared words that count; words that a share is of
-_LEAST: Final = 0.35  # points from which a statement answers by its words alone
+_LEAST: Final = (0.35, 1.2)  # points by words alone that answer; where a topic is asked for
 _CONCLUDED: Final = {
     "no": "do_not_combine", "ask": "ask_first", "limited": "may_be_considered",
     "unknown": "ask_first", "yes": "may_be_considered",
@@ -107,7 +107,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
-    near = [g for g in found if g.rank != _OTHER or (g.points >= _LEAST and not asked)]
+    least = _LEAST[bool(topics[0]) or parsed.wants("avoid", "advice")]
+    near = [g for g in found if g.rank != _OTHER or (g.points >= least and not asked)]
     found = [g for g in near if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
@@ -254,9 +255,10 @@ def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Gu
     asked = frozenset(w for w in asked if not w.isdecimal() and not parsed.frame.is_repeated)
     things = len(named) if parsed.wants(*_OF_BOTH) else len(parsed.groups)
     missed = (words[origin] for origin in range(things) if origin not in guide.covers)
-    allergic = parsed.person.allergies and parsed.wants("may")
+    own = (*parsed.person.states, *parsed.person.drugs, *parsed.person.allergies)
+    unmet = parsed.wants("may") and {*own}.difference(*named) and max(guide.covers) < len(named)
     folded, wordy = fold(text), rank == _OTHER or guide.topic == "substitute"
-    if wordy and (allergic or not all(any(fold(w) in folded for w in ws) for ws in missed)):
+    if wordy and (unmet or not all(any(fold(w) in folded for w in ws) for ws in missed)):
         return guide  # of one of the things alone
     shared = asked & telling_words(text)
     points = _POINTS[rank] + _OF_PAIR * (bool(guide.about) and rank <= _BY_KIND)
