@@ -105,9 +105,10 @@ def _states_before(clause: clauses.Clause) -> list[tuple[str, int]]:
 
 def _is_of_ban(clause: clauses.Clause, state: re.Match[str], found: list[tuple[str, int]]) -> bool:
     """Return whether a ban names a state before it, which may belong to a list of uses."""
-    if pattern("of-whom").search(state[0]):
-        bare = any(pattern(name).match(clause.words) for name in ("ban", "also-named"))
-        return bare and not found
+    if pattern("of-whom").search(state[0]) and clause.state.block.mode != HARMS:
+        head = pattern("ban").split(clause.words)[0]
+        own = pattern("of-whom").search(head) and not pattern("also-named").match(head)
+        return not own and not (clause.state.listing and found)
     if not clause.state.listing:
         return True
     noted = NOTE in clause.text[state.end() : clause.first]
