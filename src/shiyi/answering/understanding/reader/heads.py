@@ -23,9 +23,10 @@ from shiyi.answering.understanding.frame import (
     Patient,
 )
 from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
+from shiyi.answering.understanding.reader.encoder import SentenceEncoder
 from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import IndexMismatchError, MissingExtraError
-from shiyi.linking.embedding.embedder import Embedder, StaticEmbedder
+from shiyi.linking.embedding.embedder import Embedder
 from shiyi.linking.normalization import QuestionText
 
 Floats = NDArray[np.float32]
@@ -33,7 +34,7 @@ Features = tuple[NDArray[np.int64], Floats]
 Span = tuple[int, int, str]  # where something known is named, and its class
 
 SHIPPED: Final = Path(__file__).parent / "reader.safetensors"
-WORDS: Final = Path(__file__).parent / "words"  # vectors, by bench/word_vectors.py
+WORDS: Final = Path(__file__).parent / "words"  # the encoder, by bench/sentence_encoder.py
 FORMAT: Final = "reader-4"
 GRAMS: Final = 1 << 14  # buckets of n-grams
 KINDS: Final = 1 << 13  # buckets of n-grams in which a name is replaced by its kind
@@ -227,4 +228,4 @@ def shipped_reader() -> Reader:
     """
     if not (SHIPPED.is_file() and WORDS.is_dir()):
         raise MissingExtraError("the reader of questions", "neural")
-    return Reader.open(SHIPPED, StaticEmbedder(WORDS))
+    return Reader.open(SHIPPED, SentenceEncoder(WORDS))

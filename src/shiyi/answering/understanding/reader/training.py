@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shiyi.answering.understanding.frame import ALARMS, ASKS
 from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
+from shiyi.answering.understanding.reader.encoder import SentenceEncoder
 from shiyi.answering.understanding.reader.heads import (
     BUCKETS,
     FORMAT,
@@ -25,7 +26,7 @@ from shiyi.answering.understanding.reader.heads import (
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import words, write
 from shiyi.errors import MissingExtraError, TableError
-from shiyi.linking.embedding.embedder import Embedder, StaticEmbedder
+from shiyi.linking.embedding.embedder import Embedder
 from shiyi.linking.normalization import QuestionText
 from shiyi.ontology.lexicon import rows
 from shiyi.settings import Settings
@@ -97,7 +98,7 @@ class Measures:
 
 def train_reader(output: Path | None = None) -> tuple[Path, Measures]:
     """Train all heads, calibrated on families left out, and write them."""
-    embedder = StaticEmbedder(WORDS)
+    embedder = SentenceEncoder(WORDS)
     every = utterances()
     features = _features(every, embedder)
     arrays: dict[str, Any] = {}
