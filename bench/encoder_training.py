@@ -14,6 +14,7 @@ import torch  # noqa: TID253 - trained with it alone
 from numpy.typing import NDArray
 from torch import Tensor, nn  # noqa: TID253
 from torch.nn import functional  # noqa: TID253
+from typing_extensions import override
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WIDTH, INNER, LAYERS, HEADS, PIECES = 256, 512, 3, 4, 64
@@ -52,6 +53,7 @@ class Block(nn.Module):
         bend = functional.relu if self.before else functional.gelu
         return self.lost(self.f2(bend(self.f1(rows))))  # type: ignore[no-any-return]
 
+    @override
     def forward(self, rows: Tensor, shown: Tensor) -> Tensor:
         """Return the rows of the next layer."""
         if self.before:
@@ -75,6 +77,7 @@ class Encoder(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.before, self.lost = before, nn.Dropout(DROPOUT)
 
+    @override
     def forward(self, pieces: Tensor, lengths: Tensor) -> Tensor:
         """Return the mean of the last layer."""
         count = pieces.shape[1]
@@ -145,7 +148,7 @@ def vectors_of(encoder: Encoder, sentences: Sentences, chosen: Tensor) -> Tensor
     encoder.eval()
     order = chosen[torch.argsort(sentences.starts[chosen + 1] - sentences.starts[chosen])]
     with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
-        rows = [encoder(*sentences.batch(part)).float() for part in order.split(1024)]
+        rows = [encoder(*sentences.batch(part)).float() for part in torch.split(order, 1024)]
     found = torch.zeros(len(sentences.starts), rows[0].shape[1], device=DEVICE)
     found[order] = torch.cat(rows)
     return found[chosen]

@@ -26,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from shiyi.answering.understanding.reader.encoder import FORMAT, HALF, HEADS, WEIGHTS
-from shiyi.answering.understanding.reader.heads import WORDS
+from shiyi.answering.understanding.reader.encoder import FORMAT, HALF, HEADS, WORDS
 from shiyi.answering.understanding.reader.training import utterances
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import write
+from shiyi.linking.embedding.embedder import WEIGHTS
 from shiyi.linking.normalization import fold
+from shiyi.ontology.lexicon import rows
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -80,22 +81,34 @@ def table_sentences() -> Iterator[str]:
                 yield fold(text)
 
 
+def named() -> dict[str, list[tuple[int, int, str]]]:
+    """Return where each utterance names something, with its class."""
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    for path in sorted(artefact("ontology/lexicon/utterances").glob("*.tsv")):
+        for row in rows(f"utterances/{path.stem}"):
+            for cell in filter(None, row[9].split(";")):
+                place, _, kind = cell.partition(" ")
+                start, _, end = place.partition("-")
+                found.setdefault(row[0], []).append((int(start), int(end), kind))
+    return found
+
+
 def sentences() -> tuple[list[str], int]:
     """Return the utterances, variants of them, joined parts and sentences of tables.
 
     The number is of the utterances with their variants.
     """
-    chance, every = random.Random(0), utterances()  # noqa: S311
+    chance, every, spans = random.Random(0), utterances(), named()  # noqa: S311
     names: dict[tuple[str, bool], list[str]] = {}
     for each in every:
-        for start, end, kind in each.spans:
+        for start, end, kind in spans.get(each.id, ()):
             name = each.text.aligned[start:end]
             names.setdefault((kind, name.isascii()), []).append(name)
     found = dict.fromkeys(each.text.raw for each in every)
     for each in every:
-        for _ in range(SWAPPED if each.spans else 0):
+        for _ in range(SWAPPED if each.id in spans else 0):
             done, place, text = "", 0, each.text.aligned
-            for start, end, kind in sorted(each.spans):
+            for start, end, kind in sorted(spans[each.id]):
                 if start >= place:
                     other = chance.choice(names[kind, text[start:end].isascii()])
                     done, place = done + text[place:start] + other, end
@@ -173,12 +186,12 @@ def prepare(output: Path) -> None:
     teacher = Tokenizer(models.Unigram(known, unk_id=unknown))
     teacher.normalizer = normalizers.NFKC()
     teacher.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    begin, end = (teacher.token_to_id(each) for each in ("<s>", "</s>"))
+    begin, end = (cast("int", teacher.token_to_id(each)) for each in ("<s>", "</s>"))
     encoded = teacher.encode_batch([QUERY + text for text in texts])
-    rows = [[begin, *each.ids, end][:LONGEST] for each in encoded]
-    used = sorted({piece for row in rows for piece in row})
+    pieces_of = [[begin, *each.ids, end][:LONGEST] for each in encoded]
+    used = sorted({piece for row in pieces_of for piece in row})
     place = {piece: number for number, piece in enumerate(used)}
-    out["old"], out["old.starts"] = ragged([[place[piece] for piece in row] for row in rows])
+    out["old"], out["old.starts"] = ragged([[place[piece] for piece in row] for row in pieces_of])
     tensors["emb.word"] = tensors["emb.word"].reshape(-1, E5_WIDTH // 32 * BLOCK)[used]
     out |= {f"e5.{name}": tensor for name, tensor in tensors.items()}
 

@@ -23,7 +23,7 @@ from shiyi.answering.understanding.frame import (
     Patient,
 )
 from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
-from shiyi.answering.understanding.reader.encoder import SentenceEncoder
+from shiyi.answering.understanding.reader.encoder import WORDS, SentenceEncoder
 from shiyi.columnar.mapped_file import Memmap
 from shiyi.errors import IndexMismatchError, MissingExtraError
 from shiyi.linking.embedding.embedder import Embedder
@@ -34,7 +34,6 @@ Features = tuple[NDArray[np.int64], Floats]
 Span = tuple[int, int, str]  # where something known is named, and its class
 
 SHIPPED: Final = Path(__file__).parent / "reader.safetensors"
-WORDS: Final = Path(__file__).parent / "words"  # the encoder, by bench/sentence_encoder.py
 FORMAT: Final = "reader-4"
 GRAMS: Final = 1 << 14  # buckets of n-grams
 KINDS: Final = 1 << 13  # buckets of n-grams in which a name is replaced by its kind
@@ -228,4 +227,4 @@ def shipped_reader() -> Reader:
     """
     if not (SHIPPED.is_file() and WORDS.is_dir()):
         raise MissingExtraError("the reader of questions", "neural")
-    return Reader.open(SHIPPED, SentenceEncoder(WORDS))
+    return Reader.open(SHIPPED, SentenceEncoder())

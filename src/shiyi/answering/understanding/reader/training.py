@@ -19,7 +19,6 @@ from shiyi.answering.understanding.reader.heads import (
     FORMAT,
     HEADS,
     SHIPPED,
-    WORDS,
     Span,
     features,
 )
@@ -98,7 +97,7 @@ class Measures:
 
 def train_reader(output: Path | None = None) -> tuple[Path, Measures]:
     """Train all heads, calibrated on families left out, and write them."""
-    embedder = SentenceEncoder(WORDS)
+    embedder = SentenceEncoder()
     every = utterances()
     features = _features(every, embedder)
     arrays: dict[str, Any] = {}
