@@ -326,12 +326,17 @@ def _is_warned(clause: Clause) -> bool:
     for each in PIECE.finditer(text, ended.end() if ended else clause.last, end):
         if pattern("ban").match(each[0]) or (ended and pattern("harmed-next").match(each[0])):
             return True
+        if frail and pattern("also-frail").match(each[0]) and not pattern("ban").search(each[0]):
+            continue
         bare = pattern("of-whom").sub("", each[0])
         if bare != each[0] and clause.state.listing == kinds.RELIEVES and not (ended or frail):
             return False  # the ban may name its own state alone
         if not names_state(clean(pattern("lead").sub("", bare))):
             other = ended and not pattern("also-named").match(each[0])
             banned = pattern("ban").search(each[0]) is not None
+            own = pattern("of-whom").search(pattern("ban").split(each[0])[0])
+            if own and clause.state.dotted and clause.state.listing and not frail:
+                return False
             return banned and not other and not parse_phrase(clean(each[0]))
     return False
 

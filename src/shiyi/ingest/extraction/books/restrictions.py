@@ -223,6 +223,8 @@ def _harm(clause: clauses.Clause) -> clauses.Parse | None:
         pattern("ban").match(clause.following) and names_state(clauses.clean(words))
     ):
         return clauses.Parse(clause.last)
+    if pattern("ban-reason").match(words) and pattern("ban").search(clause.before):
+        return clauses.Parse(clause.last)
     if pattern("harm-inside").search(words) and not listing:
         return clauses.Parse(clause.last)
     if not pattern("harm").match(words) or (listing and not pattern("harm-in-list").match(words)):

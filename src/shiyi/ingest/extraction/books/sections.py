@@ -85,7 +85,7 @@ def _unwrap_lines(raw: str) -> Iterator[tuple[str, int]]:
                 ((before in _ENDS or closes) and following not in "，。、；）")
                 or (line < _SHORT and following not in "，。、；")
                 or before == PART_ENDS
-            ):
+            ) and not pattern("line-goes-on").match(raw, end):
                 yield "\n", at
                 line, before = 0, "\n"
             at = end
