@@ -27,8 +27,8 @@ from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, pars
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import PROV, RDF, SHIYI, SKOS
+from shiyi.publishing.description import explain_claim
 from shiyi.publishing.dumps import dump, write_parquet
-from shiyi.publishing.explanation import explain_claim
 from shiyi.publishing.tables import (
     Table,
     biolink_terms,

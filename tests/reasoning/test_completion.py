@@ -9,7 +9,7 @@ from shiyi.model.iris import VOCAB, graph
 from shiyi.model.rdf import Quad
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import SHIYI
-from shiyi.publishing.explanation import explain_claim
+from shiyi.publishing.description import explain_claim
 from shiyi.reasoning.adjacency import Projection
 from shiyi.reasoning.completion import (
     Prediction,

@@ -13,7 +13,7 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, SHIYI
 from shiyi.ontology.terms import RDF as OUR_RDF
-from shiyi.publishing.explanation import explain_claim
+from shiyi.publishing.description import explain_claim
 from shiyi.reasoning.adjacency import Edge, load_edges
 from shiyi.reasoning.derivation import entailment_quads, replace_derived
 from shiyi.reasoning.rules import (

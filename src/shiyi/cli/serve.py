@@ -268,7 +268,7 @@ class Tools:
 
     def claim(self, iri: ClaimIri) -> dict[str, Any]:
         """Return one claim, its confidence and why: evidence, arithmetic, premises."""
-        from shiyi.publishing.explanation import explain_claim
+        from shiyi.publishing.description import explain_claim
 
         try:
             derivation = explain_claim(self._site.store, iri)

@@ -8,7 +8,7 @@ from shiyi.errors import FormatError, RangeError, UsageError
 from shiyi.model.iris import graph as graph_name
 from shiyi.model.rdf import NamedNode, Quad, decimal
 from shiyi.ontology.terms import SHIYI
-from shiyi.publishing.explanation import explain_claim
+from shiyi.publishing.description import explain_claim
 from shiyi.reasoning.adjacency import Edge, Projection
 from shiyi.reasoning.confidence.evidence import Structure
 from shiyi.reasoning.confidence.fusion import (

@@ -14,8 +14,8 @@ from shiyi.model.iris import graph, resource
 from shiyi.model.rdf import Literal, Quad
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
+from shiyi.publishing import description as describing
 from shiyi.server.app import create_app
-from shiyi.server.pages import resources
 from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
@@ -141,7 +141,7 @@ def test_hub_is_described_in_part_and_says_so(
 ) -> None:
     whole = client.get("/data/constitution-yin.nt")
     assert "X-Shiyi-Description" not in whole.headers
-    monkeypatch.setattr(resources, "INCOMING", 0)
+    monkeypatch.setattr(describing, "INCOMING", 0)
     cut = client.get("/data/constitution-yin.nt?fresh=1")
     assert cut.headers["X-Shiyi-Description"].startswith("cut")
     assert 'rel="related"' in ", ".join(cut.headers.get_all("Link"))

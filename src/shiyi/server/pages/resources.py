@@ -14,22 +14,12 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.answering.retrieval.casebook import count_cases
 from shiyi.errors import FormatError
-from shiyi.model.iris import GRAPH, ID, VOCAB, graph
-from shiyi.model.rdf import (
-    DefaultGraph,
-    Literal,
-    NamedNode,
-    Quad,
-    Term,
-    Triple,
-    local_name,
-    serialize,
-    text,
-)
-from shiyi.ontology.rdf11 import to_rdf11
-from shiyi.ontology.terms import DCTERMS, OWL, PREFIXES, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.model.iris import ID, VOCAB, graph
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, serialize, text
+from shiyi.ontology.terms import DCTERMS, OWL, PREFIXES, RDF, RDFS, SHIYI, SKOS
+from shiyi.publishing.description import INCOMING, adapt_quads, description, is_cut
 from shiyi.publishing.dumps import json_ld
-from shiyi.publishing.vocabulary import subject_of, vocabulary_quads
+from shiyi.publishing.vocabulary import vocabulary_quads
 from shiyi.reasoning.confidence.reviews import list_reviews
 from shiyi.server.http.messages import (
     HTML,
@@ -450,127 +440,3 @@ def _open_pointer(site: Site, view: EvidenceView) -> tuple[str, str, str] | None
         return None
     with _ONE_AT_A_TIME:  # a collection is read from its beginning, which takes seconds
         return open_words(Registry(site.base.path), view.locator)
-
-
-INCOMING: Final = 300  # statements of each direction; hubs have more, and say so
-_DERIVED: Final = graph("derived")
-_CANDIDATES: Final = graph("candidates")
-_LABELS: Final = (SKOS.prefLabel, RDFS.label)
-# most of what a description names, and none of it has a label of its own
-_UNNAMED: Final = (f"{ID}claim/", f"{ID}evidence/")
-_TRIPLE_FORMATS: Final = frozenset({"ttl", "nt", "rdf", "jsonld"})
-
-
-def description(store: QuadStore, node: NamedNode) -> list[Quad]:
-    """List the quads that describe ``node``; empty where it is unknown.
-
-    Names, codes and notes are all there, statements about other things up to ``INCOMING``.
-    """
-    own = list(_bound_quads(_accepted_quads(list(store.match(node, None, None, None)))))
-    quads = dict.fromkeys(own)
-    pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
-    about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
-    for quad in about:
-        if quad.predicate == RDF.reifies:
-            continue
-        triple = Triple(quad.subject, quad.predicate, quad.object)
-        for found in store.match(None, RDF.reifies, triple, graph_of(quad)):
-            quads[quad] = None
-            own_quads = store.match(subject_of(found), None, None, graph_of(found))
-            quads.update(dict.fromkeys(own_quads))
-    for quad in own:
-        if quad.predicate in (SHIYI.evidence, DCTERMS.source):
-            quads.update(dict.fromkeys(_node(store, quad.object, quad)))
-    if not own:  # all that is known of it is what others say
-        quads.update(dict.fromkeys(islice(store.match(None, None, node), INCOMING)))
-    if not quads:
-        return []
-    quads.update(dict.fromkeys(_labels(store, list(quads))))
-    return list(quads)
-
-
-def _accepted_quads(own: list[Quad]) -> list[Quad]:
-    """Leave out what waits for review beside what is accepted."""
-    accepted = any(q.predicate == SHIYI.status and q.graph_name == DefaultGraph() for q in own)
-    return [q for q in own if q.graph_name != _CANDIDATES] if accepted else own
-
-
-def _bound_quads(own: Iterable[Quad]) -> Iterator[Quad]:
-    linked = 0
-    for quad in own:
-        if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID):
-            linked += 1
-            if linked > INCOMING:
-                continue
-        yield quad
-
-
-def is_cut(store: QuadStore, node: NamedNode) -> bool:
-    """Return whether the description of ``node`` leaves claims out."""
-    ways = (
-        store.match(node),
-        store.match(None, None, node, DefaultGraph()),
-        store.match(None, None, node, _DERIVED),
-    )
-    return any(sum(1 for _ in islice(found, INCOMING + 1)) > INCOMING for found in ways)
-
-
-def graph_of(quad: Quad) -> NamedNode | DefaultGraph:
-    """Return the graph of a stored quad: never a blank node."""
-    if isinstance(quad.graph_name, NamedNode | DefaultGraph):
-        return quad.graph_name
-    raise TypeError(f"a graph without a name: {quad}")
-
-
-def _node(store: QuadStore, node: Term, seen: Quad) -> Iterator[Quad]:
-    if isinstance(node, NamedNode):
-        for quad in store.match(node, None, None, graph_of(seen)):
-            yield quad
-            if quad.predicate == DCTERMS.source:
-                yield from _node(store, quad.object, quad)
-
-
-def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
-    terms: set[NamedNode] = set()
-    for quad in quads:
-        for term in (quad.subject, quad.predicate, quad.object):
-            if isinstance(term, Triple):
-                terms.update(t for t in (term.subject, term.object) if isinstance(t, NamedNode))
-                terms.add(term.predicate)
-            elif isinstance(term, NamedNode):
-                terms.add(term)
-    for term in terms:
-        if not term.value.startswith(_UNNAMED):
-            yield from _labels_of(store, term)
-
-
-def _labels_of(store: QuadStore, term: NamedNode) -> list[Quad]:
-    for predicate in _LABELS:
-        if found := list(store.match(term, predicate, None, DefaultGraph())):
-            return found
-    if term.value.startswith(ID):  # a section, or a source of an ingested text
-        return list(store.match(term, RDFS.label))
-    return []
-
-
-def flatten_quads(quads: Iterable[Quad]) -> Iterator[Quad]:
-    """Yield the quads as one graph; what only a named graph asserts stays a claim."""
-    for quad in quads:
-        if quad.graph_name == DefaultGraph() or not _asserted_elsewhere(quad):
-            yield Quad(quad.subject, quad.predicate, quad.object, DefaultGraph())
-
-
-def _asserted_elsewhere(quad: Quad) -> bool:
-    about_claim = isinstance(quad.subject, NamedNode) and "/id/claim/" in quad.subject.value
-    meta = quad.predicate in (SHIYI.pageRank, PROV.wasDerivedFrom, RDF.type)
-    is_term = quad.predicate.value.startswith(VOCAB)
-    in_graph = isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(GRAPH)
-    return (
-        in_graph and is_term and not about_claim and not meta and isinstance(quad.object, NamedNode)
-    )
-
-
-def adapt_quads(quads: Iterable[Quad], extension: str, profile: str = "") -> Iterator[Quad]:
-    """Yield quads for a format: without named graphs or triple terms where it has none."""
-    flat = flatten_quads(quads) if extension in _TRIPLE_FORMATS else iter(quads)
-    return to_rdf11(flat) if extension in {"rdf", "jsonld"} or profile == "rdf11" else flat

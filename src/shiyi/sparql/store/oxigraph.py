@@ -78,6 +78,13 @@ class OxigraphStore(WritableStore):
             raise QueryError("this query is not an ASK")
         return bool(found)
 
+    def construct(self, query: str) -> Iterator[Quad]:
+        """Yield the triples of a CONSTRUCT or DESCRIBE, in the default graph."""
+        found = self._query(query, {})
+        if not isinstance(found, QueryTriples):
+            raise QueryError("this query is neither a CONSTRUCT nor a DESCRIBE")
+        return (Quad(*each) for each in found)
+
     @override
     def match(
         self,
