@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,35 @@ def test_follow_up_retracts_state_of_person(runtime: Runtime, turns: list[str], 
 def test_a_follow_up_is_answered_first(runtime: Runtime, turns: list[str], words: str) -> None:
     turn = converse(runtime, turns[-1], context_after(runtime, turns[:-1]))
     assert words in turn.answer.sentences[0].text
+
+
+@from_table
+def test_verdict_of_turn_before_is_not_repeated(
+    runtime: Runtime, turns: list[str], verdict: str, words: str
+) -> None:
+    first = converse(runtime, turns[0])
+    second = converse(runtime, turns[1], first.context)
+    assert verdict in first.answer.text
+    assert verdict not in second.answer.text
+    assert words in second.answer.text
+
+
+def test_pregnancy_of_asker_is_none_of_father(runtime: Runtime) -> None:
+    context = replace(context_after(runtime, ["孕妇能喝绿茶吗"]), profile=Profile(pregnant=True))
+    turn = converse(runtime, "那我爸呢，他在吃氨氯地平", context)
+    assert "孕" not in turn.answer.text
+    assert turn.context.profile == Profile(pregnant=True)
+
+
+def test_medicine_that_is_exchanged_is_no_longer_taken(runtime: Runtime) -> None:
+    context = context_after(runtime, ["华法林能和鱼油一起吃吗", "换成阿司匹林呢"])
+    assert context.profile.medicines == ("阿司匹林",)
+
+
+def test_conversation_goes_on_after_thanks(runtime: Runtime) -> None:
+    context = context_after(runtime, ["枸杞可以和华法林一起吃吗？", "谢谢"])
+    turn = converse(runtime, "那阿司匹林呢？", context)
+    assert {f["label"] for f in turn.answer.trace.frame["focus"]} == {"枸杞子", "阿司匹林"}
 
 
 def test_new_thing_asked_about_in_state_spoken_of(runtime: Runtime) -> None:

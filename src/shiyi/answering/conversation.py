@@ -178,6 +178,7 @@ def converse(
     The answer keeps the asker's words; its frame shows what was taken from the turn before.
     """
     whole, frame = understand(runtime, request, context)
+    known = whole.profile if _is_of_asker(frame) else context.profile
     answer = ask(runtime, whole, model, listener)
     offers = tuple(r.iri for r in answer.recommendations)
     if not offers:
@@ -188,8 +189,8 @@ def converse(
         Context(
             (*context.questions, request.question)[-_MOST_TURNS:],
             tuple(dict.fromkeys((*context.asked, *answer.follow_up)))[-_MOST_ASKED:],
-            whole.profile,
-            frame,
+            merge_profiles(known, whole.profile),
+            context.frame if frame.has_cue("closes") and context.frame else frame,
             offers[:_MOST_OFFERS],
         ),
     )
@@ -214,7 +215,9 @@ def understand(
     own = frame
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
-    known = merge_profiles(_remove_denied(context.profile, frame), request.profile)
+    known = merge_profiles(_remove_denied(context, frame), request.profile)
+    if not _is_of_asker(frame):  # a pregnancy of the asker is none of a father's
+        known = replace(known, pregnant=None, lactating=None)
     frame = frame.in_language(language)
     whole = replace(
         request,
@@ -229,9 +232,17 @@ def understand(
     return whole, frame
 
 
-def _remove_denied(profile: Profile, frame: Frame) -> Profile:
+def _is_of_asker(frame: Frame) -> bool:
+    return frame.patient.who not in ("parent", "child")
+
+
+def _remove_denied(context: Context, frame: Frame) -> Profile:
     """Return what was stated before, without the medicines and illnesses that are taken back."""
+    profile, before = context.profile, context.frame
     denied = [f for f in frame.focus if f.assertion == "denied"]
+    if before is not None and frame.has_cue("replaces"):
+        kept = {f.iri for f in frame.focus}
+        denied += [f for f in before.of_role("medicine") if f.iri not in kept]
     words = {word for f in denied for word in (f.label, f.text)}
     return profile.without({each for each in profile.entries() if each[1] in words})
 

@@ -14,6 +14,7 @@ from shiyi.answering.wording.verbalization import capital, finish
 from shiyi.linking.normalization import fold
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.model.iris import resource
+from shiyi.ontology.lexicon import cues
 from shiyi.ontology.serialization import JUDGED, VERDICTS
 from shiyi.ontology.terms import SHIYI
 
@@ -105,6 +106,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     ]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
         found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
+    if parsed.wants("why") and parsed.frame.root:  # the judgement was given before, not its reason
+        found = [g for g in found if g.topic in _BY_ASK["why"] or _explains(context, g)]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
     least = _LEAST[bool(topics[0]) or parsed.wants("avoid", "advice")]
@@ -113,6 +116,12 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
     return _choose(found, len(parsed.groups), topics[0])
+
+
+def _explains(context: AnswerContext, guide: Guide) -> bool:
+    """Return whether a judgement of a pair gives its reason."""
+    words = context.verbalizer.words(guide.fact)
+    return guide.is_of_pair and bool(cues("wanted")["explains"].search(words))
 
 
 def _find_opposed(context: AnswerContext) -> frozenset[str]:

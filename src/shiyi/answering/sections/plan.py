@@ -29,7 +29,13 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
+from shiyi.answering.sections.opening import (
+    MEDICAL,
+    write_opening,
+    write_reading,
+    write_unknown,
+    write_watch,
+)
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -81,6 +87,8 @@ def write(
 ) -> Contribution:
     """Write an answer from what a method retrieved; the safety check is the same for all."""
     part, parsed = Contribution(), context.parsed
+    if parsed.frame.has_cue("cleared-now", "stopped-now") and parsed.groups and not parsed.urgent:
+        return write_watch(context)
     opened = runtime.settings.answer.evidence == "opened"
     chosen = choose_guidance(context, opened=opened) if method in BY_PATHS else ()
     answered = replaces(context, chosen)
@@ -173,7 +181,10 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
         noted.opening.lines = [line for line in noted.opening.lines if line.facts]
         part.extend(noted)
     rated = {context.evidences.rating(c) for w in checked.warnings for c in w.claims}
-    grave = "major" in rated or any(w.severity == "contraindicated" for w in checked.warnings)
+    as_food = context.parsed.frame.has_cue("as-food")  # of which the statements tell first
+    grave = "major" in rated and not as_food
+    grave |= any(w.severity == "contraindicated" for w in checked.warnings)
+    mild &= not as_food
     for each in (checked, guided) if grave or mild else (guided, checked):
         part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
@@ -370,9 +381,11 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     lacks |= ask == "regulation" and _is_of_unknown(context)
     first = _unrecognized_forms(context) if lacks else []
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
-    apart = [_write_warned_verdict] if checked else []
+    again = ask == "why" and bool(parsed.frame.root)  # the verdict was given before
+    warned = _keep_given_warnings if again else _write_warned_verdict
+    apart: list[Form] = [warned] if checked else []
     described = ask == "property" and not parsed.frame.wanted.relations
-    form = _write_further_reasons if ask == "why" and apart else form
+    form = _write_further_reasons if ask == "why" and apart and not again else form
     before = described or ask in _WARNED_FIRST or (checked and _is_barred(context))
     return [*apart, *first, form] if before else [*first, form, *apart]
 
@@ -580,6 +593,13 @@ def _settled_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtim
     elif parsed.wants_advice() and (retrieved.paths or parsed.seasons):
         found.append(partial(_advice, retrieved=retrieved, runtime=runtime))
     return found
+
+
+def _keep_given_warnings(context: AnswerContext) -> Contribution:
+    """Keep the warnings of the verdict, which the answer before has written."""
+    part = _warnings_of(context, form=_write_warned_verdict)
+    part.shown |= {each.text for each in part.warnings}
+    return part
 
 
 def _warnings_of(context: AnswerContext, *, form: Form) -> Contribution:

@@ -547,7 +547,7 @@ def write_reasons(context: AnswerContext) -> Contribution:
             else context.verbalizer.verbalize("o_what")
         )
         part.opening.lines[:0] = section.lines
-        for group in parsed.groups[:2]:
+        for group in parsed.groups[:2] if not parsed.frame.root else ():
             write_cautions(context, group[0], part, limit=2, notes=False)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part

@@ -33,6 +33,7 @@ _WITHOUT_THINGS: Final = frozenset({"advice", "avoid", "list", "constitution"})
 _STANDING: Final = frozenset({"emergency", "self_harm", "stop_medicine", "out_of_scope"})
 _OF_FACTS: Final = frozenset({"property", "meaning", "how", "regulation", "list", "clarification"})
 _UNCERTAIN: Final = 0.9  # below this an ask is taken from before where a thing is exchanged
+_LIKELY: Final = 0.3  # from which a slot decides for an ask
 _EXCHANGED: Final = ("what-about-zh", "what-about-en", "supposes")
 _MOST: Final = 3
 _GROWN: Final = 14  # years
@@ -42,6 +43,10 @@ _REVERSED: Final[dict[AskType, AskType]] = {"advice": "avoid", "avoid": "advice"
 _POINT: Final = "unanswered"  # the cue of a follow-up whose own words name nothing recorded
 _OF_POINTS: Final = frozenset({"may", "how", "dose", "compare", "evidence", "property", "list"})
 _OFFERING: Final = frozenset({"advice", "list"})
+_OF_TURN: Final = (  # signs that hold for one turn
+    "as-food", "cleared", "closes", "eaten-before", "matters", "replaces", "same-time",
+    "cleared-now", "eaten-now", "stopped-now",
+)  # fmt: skip
 _CHANGING: Final = ("long-term", "more", "source", "proof", "who-may-not", "names", "same")
 
 
@@ -65,8 +70,16 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     asked = before.root or before.ask
     same = _is_same_person(frame, before)
     frame = _left_out(_without_noise(frame, before), before, facts)
+    frame = _of_pair(frame, before, facts)
+    if frame.ask == "clarification" and {"avoid", "prohibit"} <= {*frame.slots}:
+        frame = frame.with_ask("avoid") if frame.probability("avoid") >= _LIKELY else frame
+    if (outcome := _after_taking(frame, before, same=same)) is not None:
+        return outcome
     added = frame.has_cue("adds") and any(f.role in _THINGS for f in frame.focus)
-    if added or (frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame)):
+    refined = _refine(frame, before, facts)
+    if refined is not None:
+        whole = replace(_exchange(refined, before, asked, facts, same=same), root="")
+    elif added or (frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame)):
         whole = replace(_exchange(frame, before, asked, facts, same=same), root="")
     elif is_statement(frame):
         body = replace(before, text=frame.text, language=frame.language, asks=(Intent(asked, 1.0),))
@@ -87,6 +100,8 @@ def _of_whole_turn(
     asked, named = before.root or before.ask, any(f.iri for f in frame.focus)
     taken_back = frame.ask == "stop_medicine" and frame.has_cue("retracts")  # it was stopped
     stands = frame.ask in _STANDING and frame.confidence >= _UNCERTAIN and not taken_back
+    if frame.has_cue("closes") and not named:
+        return frame.with_ask("chitchat")
     if frame.alarm or frame.signs or stands or (frame.has_cue("complains") and not named):
         return frame
     if frame.is_repeated:
@@ -102,6 +117,74 @@ def _of_whole_turn(
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.iri))
         return replace(_exchange(frame, before, _REVERSED[asked], facts, same=True), root="")
     return None
+
+
+def _of_pair(frame: Frame, before: Frame, facts: Facts) -> Frame:
+    """Return a frame that names things as the pair of before takes them.
+
+    What something is only eaten in is no thing of its own, and a medicine takes the place of one.
+    """
+    medicines = (SHIYI.Drug, SHIYI.DrugClass)
+    pair = [f for f in before.focus if f.role in _THINGS and not facts.is_a(f.iri, *medicines)]
+    taken = any(f.role == "medicine" for f in before.focus)
+    if frame.has_cue("as-food") and pair:
+        known = {f.iri for f in before.focus}
+        focus = (f for f in frame.focus if f.role not in _THINGS or f.iri in known)
+        return replace(frame, focus=tuple(focus))
+    if not (pair and taken) or frame.has_cue("same-time", "adds"):
+        return frame
+    focus = (
+        replace(f, role="medicine")
+        if f.role == "asked_about" and facts.is_a(f.iri, *medicines)
+        else f
+        for f in frame.focus
+    )
+    return replace(frame, focus=tuple(focus))
+
+
+def _refine(frame: Frame, before: Frame, facts: Facts) -> Frame | None:
+    """Return a frame that only says which kind of a thing of before is meant: a beer."""
+    named = [f for f in frame.focus if f.role in (*_THINGS, "medicine") and f.iri]
+    if frame.has_cue("asking", "adds") or len(frame.text) > SHORT or len(named) != 1:
+        return None
+    above = facts.above(named[0].iri)
+    kin = next((f for f in before.focus if not {f.iri, *f.also}.isdisjoint(above)), None)
+    if kin is None or len(before.focus) < 2:
+        return None
+    rest = tuple(f for f in frame.focus if f is not named[0])
+    if kin.iri in above[1:]:
+        return replace(frame, focus=(*rest, replace(named[0], role=kin.role)))
+    return replace(frame, focus=rest)  # the broader word is that of the records
+
+
+def _after_taking(frame: Frame, before: Frame, *, same: bool) -> Frame | None:
+    """Return the question of before, where its thing was had, is stopped or a doctor allowed it."""
+    known = {f.iri for f in before.focus}
+    new = any(f.iri not in known for f in frame.focus if f.role in (*_THINGS, *_OWN))
+    if new or not same or not before.of_role(*_THINGS):
+        return None
+    taken = {f.iri for f in before.focus if f.role == "medicine"}
+    medicine = frame.has_cue("medicine", "correction") or any(f.iri in taken for f in frame.focus)
+    stopped = frame.has_cue("retracts") and not medicine and not before.has_cue("being-taken")
+    if frame.has_cue("cleared"):
+        marker = "cleared-now"
+    elif frame.has_cue("eaten-before") and frame.has_cue("matters"):
+        marker = "eaten-now"
+    elif stopped and before.of_role("medicine"):
+        marker = "stopped-now"
+    else:
+        return None
+    wanted = _merge_wanted(frame.wanted, before.wanted)
+    return replace(
+        before,
+        text=frame.text,
+        language=frame.language,
+        asks=(Intent("may", 1.0),),
+        wanted=replace(wanted, cues=(*wanted.cues, marker)),
+        patient=_patient(frame, before, same=same),
+        second=(),
+        root="",
+    )
 
 
 def _stood_down(frame: Frame, before: Frame, facts: Facts) -> Frame:
@@ -147,6 +230,8 @@ def _is_repetition(frame: Frame, whole: Frame, before: Frame) -> bool:
     """
     person = frame.patient.states or frame.patient.age is not None
     own = any(f in whole.focus for f in frame.focus) or frame.conditions or person
+    if frame.has_cue("as-food"):
+        return False
     other = frame.wanted.form or frame.wanted.season or frame.has_cue(*_CHANGING) or frame.leaning
     pointed = whole.ask in _OF_POINTS and whole.ask == (before.root or before.ask)
     return (
@@ -159,6 +244,11 @@ def _is_repetition(frame: Frame, whole: Frame, before: Frame) -> bool:
 def _narrowed_list(frame: Frame, before: Frame, ask: AskType) -> Frame | None:
     """Return the list of before with further conditions: 其中归肾经的, "only those for kids"."""
     named = any(f.role in _THINGS and f.iri for f in frame.focus)
+    if ask in _OFFERING and before.conditions and frame.ask == "avoid" and not named:
+        harms = [c for c in frame.conditions if c.property == HARM and c.operator == "is"]
+        if harms and frame.has_cue("narrows"):
+            body = replace(frame, asks=(Intent("list", 1.0),), wanted=before.wanted, second=())
+            return replace(body, conditions=(*before.conditions, *harms), root="")
     if ask != "list" or not frame.has_cue("narrows") or named or not before.conditions:
         return None
     states = [s.iri for s in frame.patient.states if s.iri]
@@ -245,7 +335,7 @@ def _exchange(frame: Frame, before: Frame, ask: AskType, facts: Facts, *, same: 
     focus = list(before.focus) if same else _impersonal(before, ask)
     if same and _is_again_another(frame, before):
         focus = [replace(f, role="condition") if f.role == "other_person" else f for f in focus]
-    adds = frame.has_cue("beside", "adds")
+    adds = frame.has_cue("beside", "adds", "same-time")
     for group in _GROUPS:
         given = [f for f in new if f.role in group or (group is _THINGS and not f.iri)]
         old = [f for f in focus if f.role in group and f.assertion != "denied"]
@@ -295,6 +385,7 @@ def _choose_ask(frame: Frame, before: Frame, ask: AskType, new: Sequence[Focus])
     may = (
         frame.ask == "may" and "may" in frame.slots and frame.confidence >= _UNCERTAIN,
         things and not had_things and ask in _WITHOUT_THINGS and not before.conditions,
+        things and had_things and frame.has_cue("same-time"),
         not things and ask in _OF_FACTS and _concerns(frame),
     )
     return "may" if any(may) else ask
@@ -374,7 +465,7 @@ def _carry_over(
     follows = frame.has_cue("follows", "pronoun", "them") or "previous" in frame.slots
     short = len(frame.text) <= SHORT
     focus: list[Focus] = []
-    ask = frame.ask
+    ask: AskType = "may" if short and _asks_in_state(frame, before) else frame.ask
     lacks = not named and (frame.has_cue("pronoun") or not _has_subject(frame, facts))
     if short and lacks and (ask not in _WITHOUT_THINGS or frame.has_cue("who-may-not")):
         focus += _things(frame, before, offers, facts)
@@ -391,7 +482,8 @@ def _carry_over(
     of_states = (
         ask in _OF_STATES and short and not of_anybody and (not concerned or bool(focus) or follows)
     )
-    if of_states and (follows or not named or ask in ("may", "avoid")):
+    again = {f.iri for f in named} <= {f.iri for f in before.focus}  # "why, it is so sweet"
+    if of_states and (follows or again or ask in ("may", "avoid")):
         focus += _states(frame, before, ask, same=same)
     took = bool(focus) or ask != frame.ask
     carried = replace(
@@ -401,7 +493,26 @@ def _carry_over(
         patient=_patient(frame, before, same=same) if took or follows else frame.patient,
         leaning=frame.leaning or (before.leaning if took and same else ()),
     )
-    return replace(carried, root=asked if took and not named else "")
+    return replace(carried, root=asked if took and again else "")
+
+
+def _asks_in_state(frame: Frame, before: Frame) -> bool:
+    """Return whether it is asked if the thing of before may be had in a state that is named."""
+    open_ = frame.has_cue("foods-asked", "who-may-not") or {"advise", "constitution"} & {
+        *frame.slots
+    }
+    state = frame.patient.states or any(f.role in _TROUBLES for f in frame.focus)
+    medicine = frame.has_cue("medicine") or before.of_role("medicine")
+    goes_on = "stop" in frame.slots or not frame.has_cue("open-question", "of-avoid")
+    goes_on |= frame.has_cue("pronoun", "being-taken", "follows")
+    return (
+        bool(state and before.of_role(*_THINGS) and not medicine)
+        and not any(f.role in _THINGS for f in frame.focus)
+        and frame.ask in ("avoid", "stop_medicine", "constitution", "out_of_scope", "clarification")
+        and frame.has_cue("yes-no")
+        and not open_
+        and (goes_on or frame.confidence < _UNCERTAIN)
+    )
 
 
 def _has_subject(frame: Frame, facts: Facts) -> bool:
@@ -472,5 +583,5 @@ def _merge_wanted(new: WantedKinds, old: WantedKinds) -> WantedKinds:
         season=new.season or old.season,
         diet=new.diet or old.diet,
     )
-    found = [cue for cue in old.cues if cue not in (*_EXCHANGED, *REPEATED)]
+    found = [cue for cue in old.cues if cue not in (*_EXCHANGED, *REPEATED, *_OF_TURN)]
     return replace(fresh, cues=tuple(dict.fromkeys((*found, *new.cues))))
