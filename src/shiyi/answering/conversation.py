@@ -115,6 +115,7 @@ class Context:
 
 
 _REMOVABLE: Final = ("complaint", "condition", "medicine", "allergy", "other_person")
+_OTHERS: Final = ("parent", "child")
 _FLAGS: Final = {"pregnant": "pregnant", "lactating": "breastfeeding"}
 
 
@@ -178,7 +179,7 @@ def converse(
     The answer keeps the asker's words; its frame shows what was taken from the turn before.
     """
     whole, frame = understand(runtime, request, context)
-    known = whole.profile if _is_of_asker(frame) else context.profile
+    known = context.profile if frame.patient.who in _OTHERS else whole.profile
     answer = ask(runtime, whole, model, listener)
     offers = tuple(r.iri for r in answer.recommendations)
     if not offers:
@@ -189,7 +190,7 @@ def converse(
         Context(
             (*context.questions, request.question)[-_MOST_TURNS:],
             tuple(dict.fromkeys((*context.asked, *answer.follow_up)))[-_MOST_ASKED:],
-            merge_profiles(known, whole.profile),
+            known,
             context.frame if frame.has_cue("closes") and context.frame else frame,
             offers[:_MOST_OFFERS],
         ),
@@ -216,7 +217,7 @@ def understand(
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
     known = merge_profiles(_remove_denied(context, frame), request.profile)
-    if not _is_of_asker(frame):  # a pregnancy of the asker is none of a father's
+    if frame.patient.who in _OTHERS:  # a pregnancy of the asker is none of a father's
         known = replace(known, pregnant=None, lactating=None)
     frame = frame.in_language(language)
     whole = replace(
@@ -230,10 +231,6 @@ def understand(
         earlier=context.questions,
     )
     return whole, frame
-
-
-def _is_of_asker(frame: Frame) -> bool:
-    return frame.patient.who not in ("parent", "child")
 
 
 def _remove_denied(context: Context, frame: Frame) -> Profile:

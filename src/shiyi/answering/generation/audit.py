@@ -241,17 +241,13 @@ def split_sentences(text: str) -> tuple[str, ...]:
     if len(text) > MAX_CHARS:
         raise UsageError(f"the text has {len(text)} characters; send at most {MAX_CHARS}")
     letters = [each for each in text if each.isalpha()]
-    if sum(map(_is_read, letters)) * 2 < len(letters):
+    if sum(c <= _LAST_LATIN or has_cjk(c) for c in letters) * 2 < len(letters):
         raise UsageError("the text is neither Chinese nor English")
     parts = (hit[0].strip() for hit in _SENTENCE.finditer(text))
     found = tuple(each for each in parts if any(map(str.isalnum, each)))
     if len(found) > _MAX_SENTENCES:
         raise UsageError(f"the text has {len(found)} sentences; send at most {_MAX_SENTENCES}")
     return found
-
-
-def _is_read(letter: str) -> bool:
-    return letter <= _LAST_LATIN or has_cjk(letter)
 
 
 def link_code(sentences: Iterable[AuditedSentence]) -> str:

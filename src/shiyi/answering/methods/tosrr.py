@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.methods.judging import Judge, ModelJudge, ScoredJudge
 from shiyi.answering.methods.method import RRF, Query, assemble, claims_in, expand, fuse, recall
 from shiyi.answering.retrieval.library import Hit
@@ -48,7 +47,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
             why = "the question came a second time"
             break
     steps.append({"step": "stop", "rounds": rounds, "why": why})
-    facts = _in_order(runtime, tuple(judged.values()))
+    facts = list({f.claim: f for u in judged.values() for f in claims_in(runtime, u)}.values())
     return assemble(query, runtime, fuse([facts]), tuple(judged.values()), steps, rounds)
 
 
@@ -93,8 +92,3 @@ def _answers(judge: Judge, units: tuple[Unit, ...], steps: list[Mapping[str, Any
     helpful, step = judge.helpful(units)
     steps.append(step)
     return helpful
-
-
-def _in_order(runtime: Runtime, units: tuple[Unit, ...]) -> list[Fact]:
-    """List the claims of the texts, in the order in which the texts were stored."""
-    return list({f.claim: f for unit in units for f in claims_in(runtime, unit)}.values())

@@ -19,9 +19,6 @@ DRINKS: Final = tuple(
 )
 _BESIDE: Final = 0.5  # Shiyi's: what a way from a broader symptom, or by an effect's aim, weighs
 _MOST_NEAR, _MOST_JUDGED, _ENOUGH = 400, 150, 12  # Shiyi's: more are never shown
-_STRONG: Final = frozenset(
-    resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
-)
 _OPPOSITE: Final = {"cold": "cooling", "hot": "warming"}
 _MENDS: Final = {"cold": "warming", "hot": "cooling"}
 

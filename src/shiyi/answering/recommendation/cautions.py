@@ -1,7 +1,6 @@
 """Cautions merged, gravest first; what is not recommended, and why."""
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, TOXIC, Fact
 from shiyi.answering.recommendation.candidates import Candidates
@@ -111,7 +110,6 @@ def _state(context: AnswerContext, finding: Finding) -> tuple[object, ...]:
 
 
 _MOST, _MOST_STATES = 2, 3
-_MOST_HELD: Final = 24  # candidates come best first
 
 
 def write_vetoed(context: AnswerContext, choice: Candidates, part: Contribution) -> None:

@@ -455,6 +455,34 @@ _LONG_TERM_TEXTS: Final = (
 _MOST_THINGS, _MOST_READ, _MOST_STATED = 4, 256, 3  # Shiyi's
 
 
+def write_watch(context: AnswerContext) -> Contribution:
+    """Write what is recorded to watch for with a pair that was had, without the verdict on it."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    part = write_compatibility(context)
+    part = Contribution(warnings=part.warnings, facts=part.facts)
+    part.shown = {each.text for each in part.warnings}
+    name = verbalizer.names(group[0] for group in parsed.groups)
+    key = "o_stopped" if parsed.frame.has_cue("stopped-now") else "o_cleared"
+    part.opening.add(verbalizer.verbalize(key, x=name))
+    facts = [part.facts[claim] for each in part.warnings for claim in each.claims]
+    notes = {note: f for f in facts if (note := verbalizer.note(f))}
+    for note, fact in list(notes.items())[:_MOST_WATCHED]:
+        part.opening.add(capital(finish(note, verbalizer.stop), verbalizer.language), fact)
+    met = [e for f in facts for e in (f.subject, f.object) if e not in parsed.drugs]
+    ends = dict.fromkeys(met or parsed.materials)
+    if harms := [f for e in ends for f in context.facts.of(e, SHIYI.hasAdverseReaction)][:8]:
+        items = verbalizer.names(f.object for f in harms)
+        part.opening.add(verbalizer.verbalize("o_watch", items=items), *harms)
+    for text in (general := context.watch(*parsed.person.drugs)[:_MOST_WATCHED]):
+        part.opening.add(text)
+    key = "o_watch_end" if notes or harms or general else "o_watch_none"
+    part.opening.add(verbalizer.verbalize(key, items=name))
+    return part
+
+
+_MOST_WATCHED: Final = 3
+
+
 def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
     """State before the rest what is recorded of taking each thing for long, or that nothing is."""
     parsed, verbalizer = context.parsed, context.verbalizer

@@ -34,6 +34,7 @@ _ALLOWING: Final = frozenset({"yes", "limited"})
 _GRAVE: Final = frozenset({"no", "ask"})
 _OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobody matters
 _INFANT: Final = resource("population-infant").value
+_EXPLAINS: Final = cues("wanted")["explains"]  # a judgement that gives its reason
 _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is asked, the best first
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
 _JUDGED_AS, _BROADER, _SOURCE, _KIN, _NARROWER = 2, 3, 15, 20, 40
@@ -107,7 +108,9 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
         found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
     if parsed.wants("why") and parsed.frame.root:  # the judgement was given before, not its reason
-        found = [g for g in found if g.topic in _BY_ASK["why"] or _explains(context, g)]
+        told = {g.fact.claim: context.verbalizer.words(g.fact) for g in found if g.is_of_pair}
+        told = {claim: text for claim, text in told.items() if _EXPLAINS.search(text)}
+        found = [g for g in found if g.topic in _BY_ASK["why"] or g.fact.claim in told]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
     least = _LEAST[bool(topics[0]) or parsed.wants("avoid", "advice")]
@@ -116,12 +119,6 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))
     return _choose(found, len(parsed.groups), topics[0])
-
-
-def _explains(context: AnswerContext, guide: Guide) -> bool:
-    """Return whether a judgement of a pair gives its reason."""
-    words = context.verbalizer.words(guide.fact)
-    return guide.is_of_pair and bool(cues("wanted")["explains"].search(words))
 
 
 def _find_opposed(context: AnswerContext) -> frozenset[str]:

@@ -5,12 +5,11 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL
 from shiyi.answering.recommendation.additive_effects import write_duplicates
-from shiyi.answering.sections.compatibility import write_compatibility
 from shiyi.answering.sections.terms import write_alarms
 from shiyi.answering.understanding.question import sanitize_words
 from shiyi.answering.understanding.reader.alarms import precautions
 from shiyi.answering.wording.draft import AnswerContext, Contribution
-from shiyi.answering.wording.verbalization import capital, finish, join_names, kind_words
+from shiyi.answering.wording.verbalization import capital, join_names, kind_words
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import resource
@@ -137,39 +136,6 @@ def _write_eaten(context: AnswerContext, part: Contribution) -> None:
     part.opening.add(verbalizer.annotate(verbalizer.space.join(texts), known))
 
 
-def write_watch(context: AnswerContext) -> Contribution:
-    """Write what is recorded to watch for with a pair that was had, without the verdict on it."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    part, checked = Contribution(), write_compatibility(context)
-    part.warnings, part.facts = checked.warnings, checked.facts
-    part.shown = {each.text for each in checked.warnings}
-    name = verbalizer.names(group[0] for group in parsed.groups)
-    if parsed.frame.has_cue("stopped-now"):
-        text = verbalizer.verbalize("o_stopped", x=name)
-        known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
-        part.opening.add(verbalizer.annotate(text, known))
-    else:
-        part.opening.add(verbalizer.verbalize("o_cleared"))
-    facts = {claim: checked.facts[claim] for w in checked.warnings for claim in w.claims}
-    notes = {note: f for f in facts.values() if (note := verbalizer.note(f))}
-    for note, fact in list(notes.items())[:_MOST_WATCHED]:
-        part.opening.add(capital(finish(note, verbalizer.stop), verbalizer.language), fact)
-    met = [e for f in facts.values() for e in (f.subject, f.object) if e not in parsed.drugs]
-    ends = dict.fromkeys(met or parsed.materials)
-    harms = [f for end in ends for f in context.facts.of(end, SHIYI.hasAdverseReaction)]
-    if harms := harms[:_MOST_NAMED]:
-        items = verbalizer.names(f.object for f in harms)
-        part.opening.add(verbalizer.verbalize("o_watch", items=items), *harms)
-    general = context.watch(*parsed.person.drugs)
-    for text in general[:_MOST_WATCHED]:
-        part.opening.add(text)
-    told = notes or harms or general
-    key = "o_watch_end" if told else "o_watch_none"
-    part.opening.add(verbalizer.verbalize(key, items=name))
-    return part
-
-
-_MOST_WATCHED: Final = 3
 _PREGNANT: Final = resource("population-pregnant").value
 _RETRACTED: Final = frozenset({"medicine", "condition", "complaint"})
 

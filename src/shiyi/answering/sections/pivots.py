@@ -104,7 +104,8 @@ class _Search:
                 answer = self._without(node)
                 if answer is None:
                     break
-                then = _verdict(answer) if target is None else _label(answer, target)
+                labels = (r.label for r in answer.recommendations if target and r.iri == target.iri)
+                then = _verdict(answer) if target is None else next(labels, "")
                 if then == now:
                     front.append(node)
                 else:
@@ -172,7 +173,3 @@ def _verdict(answer: Answer) -> str:
 
 def _labels(answer: Answer) -> str:
     return ", ".join(each.label for each in answer.recommendations)
-
-
-def _label(answer: Answer, recommendation: Recommendation) -> str:
-    return next((r.label for r in answer.recommendations if r.iri == recommendation.iri), "")

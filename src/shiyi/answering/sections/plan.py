@@ -9,7 +9,11 @@ from shiyi.answering.recommendation.candidates import choose
 from shiyi.answering.retrieval.paths import Retrieval
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.comparison import compare
-from shiyi.answering.sections.compatibility import write_compatibility, write_long_term_use
+from shiyi.answering.sections.compatibility import (
+    write_compatibility,
+    write_long_term_use,
+    write_watch,
+)
 from shiyi.answering.sections.guidance import (
     Guide,
     choose_guidance,
@@ -29,13 +33,7 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import (
-    MEDICAL,
-    write_opening,
-    write_reading,
-    write_unknown,
-    write_watch,
-)
+from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -182,10 +180,9 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
         part.extend(noted)
     rated = {context.evidences.rating(c) for w in checked.warnings for c in w.claims}
     as_food = context.parsed.frame.has_cue("as-food")  # of which the statements tell first
-    grave = "major" in rated and not as_food
-    grave |= any(w.severity == "contraindicated" for w in checked.warnings)
-    mild &= not as_food
-    for each in (checked, guided) if grave or mild else (guided, checked):
+    first = not as_food and (mild or "major" in rated)
+    first |= any(w.severity == "contraindicated" for w in checked.warnings)
+    for each in (checked, guided) if first else (guided, checked):
         part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
@@ -382,8 +379,8 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     first = _unrecognized_forms(context) if lacks else []
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
     again = ask == "why" and bool(parsed.frame.root)  # the verdict was given before
-    warned = _keep_given_warnings if again else _write_warned_verdict
-    apart: list[Form] = [warned] if checked else []
+    warned = partial(_warnings_of, form=_write_warned_verdict, given=True)
+    apart: list[Form] = [warned if again else _write_warned_verdict] if checked else []
     described = ask == "property" and not parsed.frame.wanted.relations
     form = _write_further_reasons if ask == "why" and apart and not again else form
     before = described or ask in _WARNED_FIRST or (checked and _is_barred(context))
@@ -595,14 +592,8 @@ def _settled_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtim
     return found
 
 
-def _keep_given_warnings(context: AnswerContext) -> Contribution:
-    """Keep the warnings of the verdict, which the answer before has written."""
-    part = _warnings_of(context, form=_write_warned_verdict)
-    part.shown |= {each.text for each in part.warnings}
-    return part
-
-
-def _warnings_of(context: AnswerContext, *, form: Form) -> Contribution:
-    """Keep the warnings of a check alone."""
+def _warnings_of(context: AnswerContext, *, form: Form, given: bool = False) -> Contribution:
+    """Keep the warnings of a check alone, unwritten where the answer before has ``given`` them."""
     part = form(context)
-    return Contribution(warnings=part.warnings, facts=part.facts, missing=part.missing)
+    shown = {each.text for each in part.warnings if given}
+    return Contribution(warnings=part.warnings, shown=shown, facts=part.facts, missing=part.missing)

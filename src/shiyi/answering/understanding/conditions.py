@@ -160,7 +160,8 @@ def _values(text: QuestionText, frame: Frame) -> Iterator[tuple[tuple[int, int],
         if name == "class":
             continue
         for hit in pattern.finditer(text.aligned):
-            within = _within(hit, named) and not (hit.span() in named and _is_plural(name, hit))
+            within = any(s < hit.end() and hit.start() < e for s, e in named)  # bitter melon
+            within &= not (hit.span() in named and name.startswith(OF) and hit[0].endswith("s"))
             if within or any(s <= hit.start() and hit.end() <= e for s, e in taken):
                 continue
             taken.append(hit.span())
@@ -168,16 +169,6 @@ def _values(text: QuestionText, frame: Frame) -> Iterator[tuple[tuple[int, int],
             iris = [v if name == RATING else ID + v for v in values]
             known = "hasFoodGroup" if name == "group" else name
             yield hit.span(), Condition(known, operator, "|".join(iris))
-
-
-def _is_plural(name: str, hit: re.Match[str]) -> bool:
-    """Return whether a word for a kind is no single thing's name: "mushrooms" are fungi."""
-    return name.startswith(OF) and hit[0].endswith("s")
-
-
-def _within(hit: re.Match[str], spans: list[tuple[int, int]]) -> bool:
-    """Return whether a word has part of a name in it: the "bitter" of bitter melon."""
-    return any(s < hit.end() and hit.start() < e for s, e in spans)
 
 
 def _is_denied(text: QuestionText, place: int) -> bool:
@@ -276,12 +267,10 @@ def _deficient_nutrients(focus: Focus, facts: Facts) -> tuple[str, ...]:
         iri
         for iri in facts.members(SHIYI.ChemicalEntity)
         if facts.inverse(iri, SHIYI.hasNutrient)
-        and any(_is_named(fold(label), words) for label in facts.labels[iri].values())
+        and any(
+            (f" {x} " if x.isascii() else x) in words for x in map(fold, facts.labels[iri].values())
+        )
     )
-
-
-def _is_named(label: str, words: str) -> bool:
-    return (f" {label} " if label.isascii() else label) in words
 
 
 def add_classes(kinds: WantedKinds, text: QuestionText) -> WantedKinds:

@@ -131,15 +131,12 @@ def _pattern(facts: Facts, iri: str, signs: tuple[Fact, ...]) -> Pattern:
 def _lean_of_patterns(facts: Facts, signs: list[str], patterns: tuple[Pattern, ...]) -> str:
     if len(signs) < _ENOUGH:
         return ""
-    votes = [_vote(facts, fact_origins) for fact_origins in _origins(facts, signs)]
+    origins = ([f.subject for f in facts.inverse(s, SHIYI.hasManifestation)] for s in signs)
+    votes = [_vote(facts, each) for each in origins]
     cast = {vote for vote in votes if vote}
     if len(cast) == 1:
         return cast.pop()
     return "" if cast else _vote(facts, [p.iri for p in patterns])
-
-
-def _origins(facts: Facts, signs: Iterable[str]) -> list[list[str]]:
-    return [[f.subject for f in facts.inverse(sign, SHIYI.hasManifestation)] for sign in signs]
 
 
 def _vote(facts: Facts, origins: list[str]) -> str:

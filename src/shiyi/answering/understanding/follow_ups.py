@@ -33,6 +33,7 @@ _WITHOUT_THINGS: Final = frozenset({"advice", "avoid", "list", "constitution"})
 _STANDING: Final = frozenset({"emergency", "self_harm", "stop_medicine", "out_of_scope"})
 _OF_FACTS: Final = frozenset({"property", "meaning", "how", "regulation", "list", "clarification"})
 _UNCERTAIN: Final = 0.9  # below this an ask is taken from before where a thing is exchanged
+_MISREAD: Final = ("avoid", "stop_medicine", "constitution", "out_of_scope", "clarification")
 _LIKELY: Final = 0.3  # from which a slot decides for an ask
 _EXCHANGED: Final = ("what-about-zh", "what-about-en", "supposes")
 _MOST: Final = 3
@@ -43,10 +44,7 @@ _REVERSED: Final[dict[AskType, AskType]] = {"advice": "avoid", "avoid": "advice"
 _POINT: Final = "unanswered"  # the cue of a follow-up whose own words name nothing recorded
 _OF_POINTS: Final = frozenset({"may", "how", "dose", "compare", "evidence", "property", "list"})
 _OFFERING: Final = frozenset({"advice", "list"})
-_OF_TURN: Final = (  # signs that hold for one turn
-    "as-food", "cleared", "closes", "eaten-before", "matters", "replaces", "same-time",
-    "cleared-now", "eaten-now", "stopped-now",
-)  # fmt: skip
+_OF_TURN: Final = ("as-food", "cleared", "eaten-before", "matters", "replaces", "same-time")
 _CHANGING: Final = ("long-term", "more", "source", "proof", "who-may-not", "names", "same")
 
 
@@ -70,7 +68,6 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     asked = before.root or before.ask
     same = _is_same_person(frame, before)
     frame = _left_out(_without_noise(frame, before), before, facts)
-    frame = _of_pair(frame, before, facts)
     if frame.ask == "clarification" and {"avoid", "prohibit"} <= {*frame.slots}:
         frame = frame.with_ask("avoid") if frame.probability("avoid") >= _LIKELY else frame
     if (outcome := _after_taking(frame, before, same=same)) is not None:
@@ -119,29 +116,6 @@ def _of_whole_turn(
     return None
 
 
-def _of_pair(frame: Frame, before: Frame, facts: Facts) -> Frame:
-    """Return a frame that names things as the pair of before takes them.
-
-    What something is only eaten in is no thing of its own, and a medicine takes the place of one.
-    """
-    medicines = (SHIYI.Drug, SHIYI.DrugClass)
-    pair = [f for f in before.focus if f.role in _THINGS and not facts.is_a(f.iri, *medicines)]
-    taken = any(f.role == "medicine" for f in before.focus)
-    if frame.has_cue("as-food") and pair:
-        known = {f.iri for f in before.focus}
-        focus = (f for f in frame.focus if f.role not in _THINGS or f.iri in known)
-        return replace(frame, focus=tuple(focus))
-    if not (pair and taken) or frame.has_cue("same-time", "adds"):
-        return frame
-    focus = (
-        replace(f, role="medicine")
-        if f.role == "asked_about" and facts.is_a(f.iri, *medicines)
-        else f
-        for f in frame.focus
-    )
-    return replace(frame, focus=tuple(focus))
-
-
 def _refine(frame: Frame, before: Frame, facts: Facts) -> Frame | None:
     """Return a frame that only says which kind of a thing of before is meant: a beer."""
     named = [f for f in frame.focus if f.role in (*_THINGS, "medicine") and f.iri]
@@ -151,40 +125,29 @@ def _refine(frame: Frame, before: Frame, facts: Facts) -> Frame | None:
     kin = next((f for f in before.focus if not {f.iri, *f.also}.isdisjoint(above)), None)
     if kin is None or len(before.focus) < 2:
         return None
-    rest = tuple(f for f in frame.focus if f is not named[0])
-    if kin.iri in above[1:]:
-        return replace(frame, focus=(*rest, replace(named[0], role=kin.role)))
-    return replace(frame, focus=rest)  # the broader word is that of the records
+    kind = [replace(named[0], role=kin.role)] if kin.iri in above[1:] else []  # else too narrow
+    return replace(frame, focus=tuple(f for f in (*frame.focus, *kind) if f not in named))
 
 
 def _after_taking(frame: Frame, before: Frame, *, same: bool) -> Frame | None:
     """Return the question of before, where its thing was had, is stopped or a doctor allowed it."""
+    taken = {f.iri for f in before.focus if f.role == "medicine"}
+    medicine = frame.has_cue("medicine", "correction") or before.has_cue("being-taken")
+    stopped = taken and not (medicine or any(f.iri in taken for f in frame.focus))
+    markers = {
+        "cleared-now": frame.has_cue("cleared"),
+        "eaten-now": frame.has_cue("eaten-before") and frame.has_cue("matters"),
+        "stopped-now": frame.has_cue("retracts") and stopped,
+    }
+    marker = next((each for each, holds in markers.items() if holds), "")
     known = {f.iri for f in before.focus}
     new = any(f.iri not in known for f in frame.focus if f.role in (*_THINGS, *_OWN))
-    if new or not same or not before.of_role(*_THINGS):
-        return None
-    taken = {f.iri for f in before.focus if f.role == "medicine"}
-    medicine = frame.has_cue("medicine", "correction") or any(f.iri in taken for f in frame.focus)
-    stopped = frame.has_cue("retracts") and not medicine and not before.has_cue("being-taken")
-    if frame.has_cue("cleared"):
-        marker = "cleared-now"
-    elif frame.has_cue("eaten-before") and frame.has_cue("matters"):
-        marker = "eaten-now"
-    elif stopped and before.of_role("medicine"):
-        marker = "stopped-now"
-    else:
+    if new or not (marker and same and before.of_role(*_THINGS)):
         return None
     wanted = _merge_wanted(frame.wanted, before.wanted)
-    return replace(
-        before,
-        text=frame.text,
-        language=frame.language,
-        asks=(Intent("may", 1.0),),
-        wanted=replace(wanted, cues=(*wanted.cues, marker)),
-        patient=_patient(frame, before, same=same),
-        second=(),
-        root="",
-    )
+    body = replace(before, wanted=replace(wanted, cues=(*wanted.cues, marker)), second=(), root="")
+    body = replace(body, text=frame.text, language=frame.language).with_ask("may")
+    return replace(body, patient=_patient(frame, before, same=same))
 
 
 def _stood_down(frame: Frame, before: Frame, facts: Facts) -> Frame:
@@ -215,6 +178,8 @@ def _without_noise(frame: Frame, before: Frame) -> Frame:
     An unknown word that makes up most of a fragment is the thing asked about, unless it was asked
     how something is done.
     """
+    if frame.has_cue("as-food"):  # in which it is eaten is no thing of its own
+        frame = replace(frame, focus=tuple(f for f in frame.focus if f.role not in _THINGS))
     known = any(f.role in _THINGS for f in (*frame.focus, *before.focus) if f.iri)
     if not (known or before.conditions) or len(frame.text) > SHORT:
         return frame
@@ -386,22 +351,21 @@ def _choose_ask(frame: Frame, before: Frame, ask: AskType, new: Sequence[Focus])
         frame.ask == "may" and "may" in frame.slots and frame.confidence >= _UNCERTAIN,
         things and not had_things and ask in _WITHOUT_THINGS and not before.conditions,
         things and had_things and frame.has_cue("same-time"),
-        not things and ask in _OF_FACTS and _concerns(frame),
+        not things and ask in _OF_FACTS and bool(frame.patient.states),
+        not things and ask in _OF_FACTS and any(f.role in _OWN for f in frame.focus),
     )
     return "may" if any(may) else ask
-
-
-def _concerns(frame: Frame) -> bool:
-    """Return whether a fragment names whom or with what something may not suit."""
-    return bool(frame.patient.states) or any(f.role in _OWN for f in frame.focus)
 
 
 def _take_role(focus: Focus, before: Frame, facts: Facts) -> Focus:
     """Return a thing in the role that things of its kind played before."""
     old = [f for f in before.focus if f.role in _THINGS and f.iri]
     medicines = (SHIYI.Drug, SHIYI.DrugClass)
-    both = focus.role == "medicine" and old and facts.is_a(old[0].iri, *medicines)
-    return replace(focus, role="asked_about") if both else focus
+    if not old or not facts.is_a(focus.iri, *medicines):
+        return focus
+    if facts.is_a(old[0].iri, *medicines):
+        return replace(focus, role="asked_about")
+    return replace(focus, role="medicine") if before.of_role("medicine") else focus
 
 
 def _impersonal(before: Frame, ask: AskType) -> list[Focus]:
@@ -498,21 +462,15 @@ def _carry_over(
 
 def _asks_in_state(frame: Frame, before: Frame) -> bool:
     """Return whether it is asked if the thing of before may be had in a state that is named."""
-    open_ = frame.has_cue("foods-asked", "who-may-not") or {"advise", "constitution"} & {
-        *frame.slots
-    }
+    named = [f for f in (*frame.focus, *before.focus) if f.role == "medicine"]
+    named += [f for f in frame.focus if f.role in _THINGS]
     state = frame.patient.states or any(f.role in _TROUBLES for f in frame.focus)
-    medicine = frame.has_cue("medicine") or before.of_role("medicine")
-    goes_on = "stop" in frame.slots or not frame.has_cue("open-question", "of-avoid")
-    goes_on |= frame.has_cue("pronoun", "being-taken", "follows")
-    return (
-        bool(state and before.of_role(*_THINGS) and not medicine)
-        and not any(f.role in _THINGS for f in frame.focus)
-        and frame.ask in ("avoid", "stop_medicine", "constitution", "out_of_scope", "clarification")
-        and frame.has_cue("yes-no")
-        and not open_
-        and (goes_on or frame.confidence < _UNCERTAIN)
-    )
+    if named or not (state and before.of_role(*_THINGS)) or frame.has_cue("foods-asked"):
+        return False
+    goes_on = frame.has_cue("pronoun", "being-taken", "follows") or "stop" in frame.slots
+    goes_on |= not frame.has_cue("open-question", "of-avoid") or frame.confidence < _UNCERTAIN
+    open_ = frame.has_cue("who-may-not", "medicine") or {"advise", "constitution"} & {*frame.slots}
+    return goes_on and not open_ and frame.has_cue("yes-no") and frame.ask in _MISREAD
 
 
 def _has_subject(frame: Frame, facts: Facts) -> bool:
@@ -583,5 +541,6 @@ def _merge_wanted(new: WantedKinds, old: WantedKinds) -> WantedKinds:
         season=new.season or old.season,
         diet=new.diet or old.diet,
     )
-    found = [cue for cue in old.cues if cue not in (*_EXCHANGED, *REPEATED, *_OF_TURN)]
+    passing = (*_EXCHANGED, *REPEATED, *_OF_TURN)
+    found = [cue for cue in old.cues if not (cue in passing or cue.endswith("-now"))]
     return replace(fresh, cues=tuple(dict.fromkeys((*found, *new.cues))))

@@ -106,7 +106,8 @@ def read_question(
     mentions = people.resolve_time(mentions, text, facts)
     frame = reader.read(text, tuple(_spans(mentions, facts))).in_language(language)
     second = _second_ask(text, frame, reader)
-    if frame.ask == "avoid" and second == ("advice",) and _asking_clauses(text) == 1:
+    asking = sum(bool(_CUES["asking"].search(text.raw[a:b])) for a, b in text.clauses)
+    if frame.ask == "avoid" and second == ("advice",) and asking == 1:
         frame, second = _with_first(frame, "advice"), ()  # what is not eaten is a condition
     forms, spans = find_asked_forms(text, mentions, facts)
     linked = [m for m in mentions if m.iri and (m.start, m.end) not in spans]
@@ -177,11 +178,6 @@ def _second_ask(text: QuestionText, frame: Frame, reader: Reader) -> tuple[AskTy
     )
     sure = (each.type for each in read if each.p >= _SECOND)
     return tuple(ask for ask in sure if (frame.ask, ask) in _PAIRS)[:1]
-
-
-def _asking_clauses(text: QuestionText) -> int:
-    """Return how many clauses ask something; the others state it."""
-    return sum(bool(_CUES["asking"].search(text.raw[a:b])) for a, b in text.clauses)
 
 
 def _with_first(frame: Frame, ask: AskType) -> Frame:

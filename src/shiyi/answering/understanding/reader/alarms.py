@@ -47,11 +47,6 @@ def _is_denied(text: str, start: int) -> bool:
     return bool(_CUES["denial"].search(before) or _CUES["negated"].search(before))
 
 
-def _read(texts: tuple[str, str]) -> Iterable[tuple[str, re.RegexFlag]]:
-    """Pair each language with its flag: an English word may stand between Chinese ones."""
-    return zip(texts, (re.NOFLAG, re.ASCII), strict=True)
-
-
 @cache
 def _patterns() -> dict[str, tuple[re.Pattern[str] | None, re.Pattern[str] | None]]:
     compiled = {}
@@ -59,7 +54,8 @@ def _patterns() -> dict[str, tuple[re.Pattern[str] | None, re.Pattern[str] | Non
         if name.startswith("_"):
             continue
         try:
-            zh, en = (re.compile(text, flag) if text else None for text, flag in _read(texts))
+            pairs = zip(texts, (re.NOFLAG, re.ASCII), strict=True)  # an English word among Chinese
+            zh, en = (re.compile(text, flag) if text else None for text, flag in pairs)
         except re.error as fault:
             raise TableError([f"cues/slots.tsv: {name} is no pattern: {fault}"]) from fault
         compiled[name] = (zh, en)
