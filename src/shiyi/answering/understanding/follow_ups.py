@@ -123,10 +123,10 @@ def _refine(frame: Frame, before: Frame, facts: Facts) -> Frame | None:
         return None
     above = facts.above(named[0].iri)
     kin = next((f for f in before.focus if not {f.iri, *f.also}.isdisjoint(above)), None)
-    if kin is None or len(before.focus) < 2:
+    if kin is None or kin.iri == named[0].iri or len(before.focus) < 2:
         return None
     kind = [replace(named[0], role=kin.role)] if kin.iri in above[1:] else []  # else too narrow
-    return replace(frame, focus=tuple(f for f in (*frame.focus, *kind) if f not in named))
+    return replace(frame, focus=(*(f for f in frame.focus if f not in named), *kind))
 
 
 def _after_taking(frame: Frame, before: Frame, *, same: bool) -> Frame | None:
