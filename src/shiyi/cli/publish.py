@@ -279,11 +279,11 @@ def explain(
     ctx: Context, claim: Annotated[str, Argument(metavar="CLAIM-IRI")], as_json: Json = False
 ) -> None:
     """Print a claim, its evidence, and the arithmetic of its confidence."""
-    from shiyi.publishing import explanation
+    from shiyi.publishing import description
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings_of(ctx)) as base:
-        derivation = explanation.explain_claim(base.store, claim)
+        derivation = description.explain_claim(base.store, claim)
     if derivation is None:
         raise UsageError(f"{claim} is no claim of this base; citations carry claim IRIs")
     if as_json:
