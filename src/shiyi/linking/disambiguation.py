@@ -41,7 +41,7 @@ SCHEMES = frozenset(
     {"Nature", "Flavour", "Meridian", "ToxicityLevel", "SystemOrganClass", "OrganismPart"}
 )
 # kinds too general to be guessed at; they are linked by their names alone
-NEVER_GUESSED = SCHEMES | {"Season", "Method", "RegulatoryStatus"}
+NEVER_GUESSED = SCHEMES | {"Season", "Method", "RegulatoryStatus", "Rule"}
 # everyday words that are names in some surroundings only
 AMBIGUOUS = frozenset({"spring", "fall", "period", "date", "dates", "sage", "may", "lead", "cold"})
 # what may follow a cold one has; before any other noun the word is an adjective

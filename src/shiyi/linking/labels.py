@@ -28,7 +28,7 @@ KINDS = (
     "DrugClass", "EmergencySign", "Symptom", "Disease", "TCMDisease", "Syndrome", "Constitution",
     "Population", "Organism", "ChemicalEntity", "RegulatoryStatus", "Efficacy", "Therapy",
     "CausalFactor", "Season", "Method", "TherapeuticClass", "OrganismPart", "SystemOrganClass",
-    "Nature", "Flavour", "Meridian", "ToxicityLevel", "FoodGroup",
+    "Nature", "Flavour", "Meridian", "ToxicityLevel", "FoodGroup", "Rule",
 )  # fmt: skip
 
 PREFERRED, ALTERNATIVE, LATIN = "preferred", "alternative", "latin"

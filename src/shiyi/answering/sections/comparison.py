@@ -22,7 +22,9 @@ def compare(context: AnswerContext) -> Contribution:
     if not things or (len(things) == 1 and not context.parsed.unknown):
         things = list(list_things(context.parsed))
     if len(things) < 2:
-        return write_record(context, things) if things else part
+        _write_one_entry(context, things, part)
+        part.extend(write_record(context, things) if things else Contribution())
+        return part
     distinguish(context, part)
     rated = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
     predicates = (*PROFILE, SHIYI.indicatedFor, SHIYI.relieves, *rated, SHIYI.hasManifestation)
@@ -43,6 +45,16 @@ def compare(context: AnswerContext) -> Contribution:
         write_toxic(context, thing, part)
     _differ(context, things, part, natures=not (sought or parsed.person.drugs))
     return part
+
+
+def _write_one_entry(context: AnswerContext, things: Sequence[str], part: Contribution) -> None:
+    """Write that what is compared is one thing by two names."""
+    focus, verbalizer = context.parsed.frame.focus, context.verbalizer
+    names = dict.fromkeys(f.text for f in focus if f.iri in things)
+    if len(names) > 1:
+        quoted = verbalizer.quote(tuple(names))
+        text = verbalizer.verbalize("c_one", names=quoted, x=verbalizer.name(things[0]))
+        part.opening.add(text)
 
 
 _SCALE: Final = (  # from cold to hot

@@ -26,6 +26,7 @@ _BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
     "avoid": ("avoid", *JUDGED[:1], "combination"), "advice": ("eat", "effect"),
     "regulation": ("regulation",), "clarification": (*JUDGED, "identity", "difference"),
     "stop_medicine": ("combination", "suitability"), "constitution": ("meaning",),
+    "list": ("meaning", "eat", "use"),
 }  # fmt: skip
 _LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
 _BESIDE: Final = frozenset({"eat", "avoid", "doctor"})  # topics that open a list, and replace none
@@ -93,6 +94,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     parsed = context.parsed
     contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
+    listed = listed and (parsed.groups or not parsed.of_kind(context.facts, SHIYI.Rule))
     if parsed.urgent or parsed.is_feverish_child() or parsed.asks_of_unknown() or listed:
         return ()
     named = _list_things(parsed)

@@ -18,6 +18,7 @@ from shiyi.ontology.terms import SHIYI
 _MOST_MADE, _MOST_NAMED = 2, 8
 MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
     "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
+    "pictures", "procedures",
 })  # fmt: skip
 _REACTION: Final = resource("symptom-allergic-reaction").value
 

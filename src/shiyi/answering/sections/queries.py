@@ -102,6 +102,8 @@ def compile_list(frame: Frame, facts: Facts) -> str:
         return ""  # by nothing that is recorded
     if not conditions and not (wanted.classes or wanted.form) and not is_ranked(frame):
         return ""
+    if wanted.measure == "count" and not conditions and any(not f.iri for f in frame.focus):
+        return ""  # of a class that is not known here
     patterns = [_classes(frame, facts), *(_pattern(n, c, facts) for n, c in enumerate(conditions))]
     if wanted.form and not any(c.property == "preparedBy" for c in conditions):
         methods = " ".join(_node(iri) for iri in wanted.form)
