@@ -94,7 +94,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     parsed = context.parsed
     contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
-    listed = listed and (parsed.groups or not parsed.of_kind(context.facts, SHIYI.Rule))
+    listed = listed and bool(parsed.groups or not parsed.of_kind(context.facts, SHIYI.Rule))
     if parsed.urgent or parsed.is_feverish_child() or parsed.asks_of_unknown() or listed:
         return ()
     named = _list_things(parsed)
