@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shiyi.answering.pipeline import Runtime
+from shiyi.answering.sections.terms import emergency_numbers
 from shiyi.answering.understanding.frame import ASKS, Frame
 from shiyi.answering.understanding.reader.heads import SHIPPED, Reader, shipped_reader
 from shiyi.answering.understanding.reader.training import train_reader, utterances
@@ -139,7 +140,9 @@ def test_what_must_be_stated_first(
 ) -> None:
     answer = ask(runtime, question)
     place = answer.language == "en"
-    known = {sentences()[key][place][:-1]: key for _, key, *_ in rows("precautions")}
+    numbers = emergency_numbers(answer.language, "", question)
+    texts = {key: sentences()[key][place] for _, key, *_ in rows("precautions")}
+    known = {text.format(**numbers)[:-1]: key for key, text in texts.items()}
     unverified = " (common knowledge, not verified)." if place else "（行业常识，未核对）。"
     stated = {w.text.removesuffix(unverified): w for w in answer.warnings}
     found = {known[text]: w.severity for text, w in stated.items() if text in known}

@@ -133,8 +133,10 @@ def choose(
         reached.setdefault(path.hops[-1].end, []).append(path)
     of_group = _of_asked_group(reached, parsed, facts, safety)
     ends = of_group or reached
-    if parsed.is_of_child():  # a child is given food, and no herbs
-        ends = {iri: paths for iri, paths in ends.items() if _is_plain_food(iri, facts)}
+    if parsed.needs_plain_food():  # and no herbs
+        vetoed = () if parsed.is_of_child() else [i for i in ends if safety.check(i, parsed.person)]
+        kept = {iri for iri in ends if iri in vetoed or _is_plain_food(iri, facts)}
+        ends = {iri: paths for iri, paths in ends.items() if iri in kept}
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
     wanted = _MENDS.get(differential.leaning, "") if differential.words else ""

@@ -36,6 +36,7 @@ _GRAVE: Final = frozenset({"no", "ask"})
 _OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobody matters
 _INFANT: Final = resource("population-infant").value
 _EXPLAINS: Final = cues("wanted")["explains"]  # a judgement that gives its reason
+_TO_CLINIC: Final = "end-pregnancy"  # a slot
 _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is asked, the best first
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
 _JUDGED_AS, _BROADER, _SOURCE, _KIN, _NARROWER = 2, 3, 15, 20, 40
@@ -95,7 +96,10 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
     listed = listed and bool(parsed.groups or not parsed.of_kind(context.facts, SHIYI.Rule))
-    if parsed.urgent or parsed.is_feverish_child() or parsed.asks_of_unknown() or listed:
+    referred = parsed.is_of_child(under_one=True) and parsed.wants("advice") and parsed.ailments
+    if parsed.is_feverish_child() or referred or _TO_CLINIC in parsed.slots:
+        return ()
+    if parsed.urgent or parsed.asks_of_unknown() or listed:
         return ()
     named = _list_things(parsed)
     reach = _reach(context, named)

@@ -22,6 +22,7 @@ from shiyi.model.iris import resource
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
 
+_ADULT: Final = 18  # years
 _WIDE: Final = frozenset(
     resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable", "animal")
 )
@@ -154,15 +155,24 @@ def _write_leave(context: AnswerContext, thing: str, part: Contribution) -> bool
     grave = write_grave_note(context, thing, part)
     general = not grave and _is_conditional(context, thing)
     if general:
-        part.opening.add(
-            context.verbalizer.verbalize("v_general", x=context.verbalizer.name(thing))
-        )
+        part.opening.add(_open_leave(context, thing))
     write_cautions(context, thing, part, limit=_MOST_OTHERS, first=True)
     for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES] if not general else ():
         write_cautions(context, link.object, part, limit=_MOST_OTHERS, first=True)
     if len(part.opening.lines) == before:
         _write_nobody(context, thing, part)
     return general
+
+
+def _open_leave(context: AnswerContext, thing: str) -> str:
+    """Return that no ban is recorded, for people in general or of the age that is given."""
+    frame, verbalizer = context.parsed.frame, context.verbalizer
+    age, x = frame.patient.age, verbalizer.name(thing)
+    if frame.has_cue("teen") or (age is not None and age < _ADULT):
+        return verbalizer.verbalize("v_general_teen", x=x)
+    if age is not None:
+        return verbalizer.verbalize("v_general_age", x=x, age=f"{age:g}")
+    return verbalizer.verbalize("v_general", x=x)
 
 
 def _write_against(context: AnswerContext, thing: str, part: Contribution) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL
 from shiyi.answering.recommendation.additive_effects import write_duplicates
-from shiyi.answering.sections.terms import write_alarms
+from shiyi.answering.sections.terms import emergency_numbers, write_alarms
 from shiyi.answering.understanding.question import sanitize_words
 from shiyi.answering.understanding.reader.alarms import precautions
 from shiyi.answering.wording.draft import AnswerContext, Contribution
@@ -60,7 +60,7 @@ def write_opening(
     """
     parsed, verbalizer = context.parsed, context.verbalizer
     if parsed.alarm != "self_harm":
-        _beware(context, part)
+        _beware(context, part, country)
     if parsed.urgent:
         write_alarms(context, part, country)
         if parsed.alarm == "self_harm":
@@ -172,15 +172,13 @@ def _states(context: AnswerContext, left: Iterable[str]) -> str:
     return join_names(verbalizer.language, named)
 
 
-def _beware(context: AnswerContext, part: Contribution) -> None:
+def _beware(context: AnswerContext, part: Contribution, country: str) -> None:
     """State first what the slots of the question call for: choking, raw beans, a poisoned pet."""
-    parsed = context.parsed
-    own = parsed.frame.patient.who in {"self", "general"} and parsed.profile.pregnant
-    slots = {*parsed.frame.slots, *(["pregnancy"] if own else [])}
-    verbalizer = context.verbalizer
-    for sentence, severity in precautions(slots).items():
+    parsed, verbalizer = context.parsed, context.verbalizer
+    for sentence, severity in precautions(parsed.slots).items():
+        numbers = emergency_numbers(verbalizer.language, country, parsed.question)
         known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
-        text = verbalizer.annotate(verbalizer.verbalize(sentence), known)
+        text = verbalizer.annotate(verbalizer.verbalize(sentence, **numbers), known)
         part.warnings.append(SafetyWarning(severity, text))
         part.opening.add(text)
 

@@ -8,7 +8,8 @@ from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Fact
 from shiyi.answering.sections.records import describe, relation_lines
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.differentiation import Pattern
-from shiyi.answering.understanding.question import Question
+from shiyi.answering.understanding.frame import Focus, Frame
+from shiyi.answering.understanding.question import Question, sanitize_words
 from shiyi.answering.wording.draft import (
     AnswerContext,
     Contribution,
@@ -16,7 +17,7 @@ from shiyi.answering.wording.draft import (
     question_texts,
     write_red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, finish, verbalize
+from shiyi.answering.wording.verbalization import capital, finish, join_names, verbalize
 from shiyi.errors import UsageError
 from shiyi.linking.normalization import is_traditional
 from shiyi.model.answer import SafetyWarning
@@ -266,9 +267,32 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
     if not any(warning.severity == "emergency" for warning in part.warnings):
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
-    if not harm and parsed.groups and "taken" in parsed.frame.slots:
-        names = verbalizer.names(group[0] for group in parsed.groups[:_MOST_NAMED])
-        part.opening.add(verbalizer.verbalize("s_bring", items=names))
+    if not harm and "taken" in parsed.frame.slots:
+        _write_taken(context, part)
+
+
+def _write_taken(context: AnswerContext, part: Contribution) -> None:
+    """Write what to take along, and that what is asked about as a remedy is not to be given."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    taken = _list_taken(parsed.frame)
+    words = [verbalizer.name(f.iri) if f.iri else sanitize_words(f.text) for f in taken]
+    swallowed = {f.iri for f in taken}
+    rest = [g[0] for g in parsed.groups if swallowed.isdisjoint(g)][:_MOST_NAMED]
+    if rest:
+        part.opening.add(verbalizer.verbalize("s_no_remedy", items=verbalizer.names(rest)))
+    if words or rest:
+        items = join_names(verbalizer.language, words[:_MOST_NAMED])
+        part.opening.add(verbalizer.verbalize("s_bring" if words else "s_bring_any", items=items))
+
+
+def _list_taken(frame: Frame) -> tuple[Focus, ...]:
+    """List what was swallowed: what is said to be eaten, else what is named before a remedy."""
+    if eaten := frame.of_role("eaten"):
+        return eaten
+    remedies = [f.start for f in frame.of_role("asked_about")]
+    first = min(remedies, default=len(frame.text))
+    before = tuple(f for f in frame.of_role("medicine", "topic") if f.start < first)
+    return before or (() if "may" in frame.slots else frame.of_role("asked_about"))
 
 
 _FEVER: Final = resource("symptom-fever").value

@@ -395,9 +395,11 @@ def _with_statement(frame: Frame, before: Frame, *, same: bool) -> Frame:
     things = [f for f in new if f.role in _THINGS and f.assertion != "denied"]
     if frame.has_cue("correction") and things:
         focus = [f for f in focus if f.role not in _THINGS]
-    own = same or frame.has_cue("correction")
+    meant = before.ask in _OFFERING and (frame.patient.age is not None or frame.patient.states)
+    given = bool(meant) or frame.has_cue("infant", "correction")  # whom the suggestions are for
+    own = same or given
     patient = _patient(frame, before, same=True) if own else before.patient
-    if frame.has_cue("correction") and frame.patient.who != "general":
+    if given and frame.patient.who != "general":
         patient = replace(patient, who=frame.patient.who)
     if not own:
         new = [replace(f, role="other_person") if f.role in _OWN else f for f in new]

@@ -84,7 +84,9 @@ def _ages(text: str) -> list[float]:
     hits = _CUES["age"].finditer(text)
     ages = [age for hit in hits if (age := _age(hit, text)) is not None]
     if not ages and _CUES["age-owner"].search(text):
-        ages += [float(hit[1] or hit[2]) for hit in _CUES["bare-age"].finditer(text)]
+        ages += [
+            _number(next(filter(None, hit.groups()))) for hit in _CUES["bare-age"].finditer(text)
+        ]
     return ages
 
 
@@ -92,6 +94,8 @@ def _age(hit: re.Match[str], text: str) -> float | None:
     """Return an age in years; how long something lasts is none: "for three months"."""
     before, after = text[: hit.start()], text[hit.end() :]
     unit, count = hit[2], _number(hit[1])
+    if _CUES["at-that-age"].match(after) or _CUES["was-of-age"].search(before):
+        return None
     if _CUES["year-unit"].match(unit):
         younger = _CUES["not-yet"].search(before) or _CUES["within"].match(after)
         count += 0.5 if _CUES["and-a-half"].match(after) else 0.0

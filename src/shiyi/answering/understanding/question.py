@@ -6,8 +6,9 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
 from shiyi.answering.understanding.conditions import BENEFIT
-from shiyi.answering.understanding.frame import Focus, Frame
+from shiyi.answering.understanding.frame import ALARMS, Focus, Frame
 from shiyi.answering.understanding.patient import Person, build_person, life_stages
+from shiyi.answering.understanding.reader.alarms import alarm_of, is_calm
 from shiyi.linking.linker import Linker
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, resource
@@ -86,6 +87,19 @@ class Question:
         return bool(self.alarm)
 
     @property
+    def slots(self) -> frozenset[str]:
+        """Return the slots that the words fill, and those that follow from who is to eat."""
+        age, who = self.frame.patient.age, self.frame.patient.who
+        found = {*self.frame.slots}
+        if who in {"self", "general"} and self.profile.pregnant:
+            found.add("pregnancy")
+        if age is not None and age < _NEWBORN:
+            found.add("newborn")
+        if _FEVER in self.ailments:
+            found.add("feverish")
+        return frozenset(found)
+
+    @property
     def states(self) -> tuple[str, ...]:
         """List the states and medicines named that something may have to be avoided in."""
         found = (*self.ailments, *self.constitutions, *self.populations, *self.drugs)
@@ -154,6 +168,10 @@ class Question:
         states = {*self.populations, *self.person.states}
         return _INFANT in states if under_one else not CHILDREN.isdisjoint(states)
 
+    def needs_plain_food(self) -> bool:
+        """Return whether foods alone are suggested: to a child, in pregnancy, to bad kidneys."""
+        return self.is_of_child() or not _DELICATE.isdisjoint((*self.states, *self.person.states))
+
     def is_feverish_child(self) -> bool:
         """Return whether it is about a child's fever, or an infant that loses water."""
         losing = self.is_of_child(under_one=True) and not _LOSING_WATER.isdisjoint(self.ailments)
@@ -166,6 +184,7 @@ class Question:
         return self.wants("advice") and bool(reason) and not self.is_only_beyond_food()
 
 
+_NEWBORN: Final = 0.25  # years
 _MOST_THINGS: Final = 16  # of one question that are checked together
 _SURE: Final = 0.6
 _STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
@@ -178,6 +197,13 @@ _INFANT: Final = resource("population-infant").value
 CHILDREN: Final = frozenset(
     resource(f"population-{name}").value for name in ("infant", "young-child", "child")
 )
+_DELICATE: Final = frozenset(
+    resource(name).value
+    for name in (
+        "population-pregnant", "population-lactating", "disease-chronic-kidney-disease",
+        "disease-kidney-failure",
+    )
+)  # fmt: skip
 _LOSING_WATER: Final = frozenset(
     resource(f"symptom-{name}").value for name in ("diarrhoea", "vomiting", "loose-stools")
 )
@@ -238,7 +264,9 @@ def resolve(
         profile,
         tuple(dict.fromkeys(f.iri for f in frame.focus if f.iri and f.role == "other_person")),
     )
-    alarm = frame.alarm_from(settings.alarm_from) or ("emergency" if frame.signs else "")
+    slots = question.slots
+    read = "" if is_calm(slots) else frame.alarm_from(settings.alarm_from)
+    alarm = frame.alarm or alarm_of(slots) or read or ("emergency" if frame.signs else "")
     return replace(question, alarm=alarm, asks=_settle(question, alarm, settings))
 
 
@@ -254,6 +282,9 @@ def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> 
         return (alarm,)
     if frame.has_cue("miscarriage-cause") and not frame.topics:
         return ("avoid",)
+    if frame.ask in ALARMS:
+        frame = frame.with_ask(next((a.type for a in frame.asks if a.type not in ALARMS), "may"))
+        question = replace(question, frame=frame)
     first = _first_ask(question)
     if frame.polarity != "both" and frame.probability("avoid") >= settings.avoid_from:
         first = "avoid"

@@ -241,6 +241,8 @@ def _is_allergy(mention: Mention, allergens: Sequence[Mention]) -> bool:
 def _role(
     mention: Mention, text: QuestionText, ask: str, facts: Facts, *, is_material: bool
 ) -> Role:
+    if is_material and _is_product(text, mention):
+        return "topic"  # of a tale: 虾和维C变成砒霜
     if is_material:
         return "eaten" if _is_eaten(text, mention) else "asked_about"
     if facts.is_a(mention.iri, SHIYI.Drug, SHIYI.DrugClass):
@@ -260,6 +262,11 @@ def _role(
 def _is_eaten(text: QuestionText, mention: Mention) -> bool:
     start, _ = text.clause_at(mention.start)
     return _CUES["just-eaten"].search(text.aligned[start : mention.start]) is not None
+
+
+def _is_product(text: QuestionText, mention: Mention) -> bool:
+    start, _ = text.clause_at(mention.start)
+    return _CUES["turned-into"].search(text.aligned[start : mention.start]) is not None
 
 
 def _is_taken(text: QuestionText, mention: Mention) -> bool:

@@ -15,6 +15,7 @@ from shiyi.ontology.lexicon import Cues, cue_texts, cues, rows, word_list
 _CUES: Final = Cues("emergencies")
 _LATIN: Final = re.compile(r"[a-z]")
 _SIGN: Final = "sign"  # the row of alarms.tsv that says when a sign described is no alarm
+_CALM: Final = "calm"  # rows of alarms.tsv by which the trained reader alone raises no alarm
 _COMPLAINTS: Final = frozenset({"signs", "symptom"})  # slots that a denial empties
 _BEFORE: Final = 30  # characters that a denial may begin before what it denies
 
@@ -72,9 +73,21 @@ def alarm_of(slots: Collection[str]) -> str:
         (
             alarm
             for [alarm], every, none in _rules("alarms")
-            if alarm != _SIGN and every.issubset(slots) and none.isdisjoint(slots)
+            if alarm in ALARMS and every.issubset(slots) and none.isdisjoint(slots)
         ),
         "",
+    )
+
+
+def is_calm(slots: Collection[str]) -> bool:
+    """Return whether slots tell of no danger, so that a probability alone raises no alarm.
+
+    >>> is_calm({"sickness", "pregnancy"}), is_calm({"sickness", "pregnancy", "chemical"})
+    (True, False)
+    """
+    return any(
+        alarm == _CALM and every.issubset(slots) and none.isdisjoint(slots)
+        for [alarm], every, none in _rules("alarms")
     )
 
 
@@ -100,7 +113,7 @@ def _rules(table: str) -> tuple[tuple[Sequence[str], frozenset[str], frozenset[s
     found, known = [], _patterns().keys()
     for *result, filled, empty in rows(table):
         every, none = frozenset(filled.split()), frozenset(empty.split())
-        named = result[0] in (*ALARMS, *WARNINGS, _SIGN) and every | none <= known
+        named = result[0] in (*ALARMS, *WARNINGS, _SIGN, _CALM) and every | none <= known
         if not named or not (every or result[0] == _SIGN):
             raise TableError([f"{table}.tsv: {result} {filled!r} {empty!r}: no alarm or no slot"])
         found.append((result, every, none))
