@@ -206,9 +206,9 @@ def bottom_line(client: FlaskClient, path: str) -> str:
 
 def test_bottom_line_of_formula_names_what_is_inferred(client: FlaskClient) -> None:
     """Where cautions follow by rule alone, it never states that nothing is on record."""
-    shown = page(client, "/page/formula-yiguanjian?lang=en")
+    shown = page(client, "/page/formula-jingfangbaidusan?lang=en")
     assert 'class="rest inferred"' in shown
-    line = bottom_line(client, "/page/formula-yiguanjian?lang=en")
+    line = bottom_line(client, "/page/formula-jingfangbaidusan?lang=en")
     assert "follow by rule" in line
     assert "no record of contraindications" not in line
 

@@ -95,7 +95,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     parsed = context.parsed
     contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
-    listed = listed and bool(parsed.groups or not parsed.of_kind(context.facts, SHIYI.Rule))
+    terms = parsed.of_kind(context.facts, SHIYI.Rule)
+    listed = listed and bool(parsed.groups or not terms)
     referred = parsed.is_of_child(under_one=True) and parsed.wants("advice") and parsed.ailments
     if parsed.is_feverish_child() or referred or _TO_CLINIC in parsed.slots:
         return ()
@@ -111,6 +112,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and not (opened and not context.evidences.is_opened(guide.fact.claim))
         and guide.fact.subject not in opposed
     ]
+    if parsed.wants("list") and not terms:  # what a wish means is no list of what serves it
+        found = [guide for guide in found if guide.topic != "meaning"]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
         found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
     if parsed.wants("why") and parsed.frame.root:  # the judgement was given before, not its reason

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from typing_extensions import override
 
 from shiyi.columnar.mapped_file import Memmap
-from shiyi.linking.embedding.embedder import WEIGHTS, Embedder, Vectors, unit
+from shiyi.linking.embedding.embedder import WEIGHTS, Embedder, Vectors
 from shiyi.linking.normalization import fold
 
 WORDS: Final = Path(__file__).parent / "words"  # by bench/sentence_encoder.py
@@ -40,7 +40,8 @@ class SentenceEncoder(Embedder):
     @override
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed the folded texts."""
-        return unit(np.array([self._pool(fold(text)) for text in texts], np.float32))
+        vectors = np.array([self._pool(fold(text)) for text in texts], np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def _pool(self, text: str) -> Vectors:
         ids, layer = self._tokenizer.encode(text).ids or [0], 0
