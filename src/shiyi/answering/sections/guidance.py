@@ -112,7 +112,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and not (opened and not context.evidences.is_opened(guide.fact.claim))
         and guide.fact.subject not in opposed
     ]
-    if parsed.wants("list") and not terms:  # what a wish means is no list of what serves it
+    if parsed.frame.wanted.form or (parsed.wants("list") and not terms):  # nor what serves a wish
         found = [guide for guide in found if guide.topic != "meaning"]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
         found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
@@ -123,7 +123,11 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
     least = _LEAST[bool(topics[0]) or parsed.wants("avoid", "advice")]
-    near = [g for g in found if g.rank != _OTHER or (g.points >= least and not asked)]
+    near = [
+        g
+        for g in found
+        if g.rank != _OTHER or g.fact.subject in terms or (g.points >= least and not asked)
+    ]
     found = [g for g in near if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     found.sort(key=lambda each: _order(each, order))

@@ -395,7 +395,7 @@ def _is_barred(context: AnswerContext) -> bool:
 
 
 def _is_of_unknown(context: AnswerContext) -> bool:
-    """Return whether the thing whose status is asked for is not known: what is named first."""
+    """Return whether the first thing that is named, asked about by its status, is not known."""
     facts, materials = context.facts, context.parsed.materials
     near = (*materials, *(kin for each in materials for kin in facts.siblings(each)))
     first = next(iter(context.parsed.frame.focus), None)
