@@ -207,7 +207,7 @@ def test_broken_stream_is_retried_once_then_reported(driver: Any, address: str) 
     field = driver.find_element(By.ID, "q")
     field.send_keys("dropped")
     field.submit()
-    driver.find_element(By.XPATH, "//*[@class='said'][contains(., 'Trying again')]")
+    driver.find_element(By.XPATH, "//*[@class='step'][contains(., 'Trying again')]")
     driver.find_element(By.XPATH, "//*[@role='alert'][contains(., 'connection was lost')]")
     assert all("INCOMPLETE" in each for each in console(driver))
 

@@ -232,7 +232,7 @@ def test_kept_reply_heard_again_and_streamed_answer_replays(
 def test_events_bear_warnings_before_the_first_sentence(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
-    question = f"孕妇{QUESTION}"
+    question = f"我在吃阿司匹林，{QUESTION}"
     endpoint.pieces = by_characters(said(ask(runtime, question), GOOD))
     model = endpoint.model()
     events = list(relay_events(lambda ear: converse(runtime, question, model=model, listener=ear)))

@@ -107,8 +107,8 @@ base = KnowledgeBase.open(Path(sys.argv[1]), write=True)
 for at in range(0, 50, 10):
     load(base, SAID[at : at + 10], f"part {at}")
     if not at:
-        base.writer.settle()  # so that the second part goes to the store by itself
-base.writer.settle()
+        base.writer.wait()  # so that the second part goes to the store by itself
+base.writer.wait()
 """
 
 
