@@ -145,8 +145,8 @@ OPERATIONS: Final = (
     Operation("get", "/sparql/rdf11", "queryRdf11", "SPARQL 1.1 query of the claims as RDF 1.1",
               _RESULTS, (405, *_FAULTS), ("query", *_SPARQL), security="optional"),
     Operation("post", "/sparql/rdf11", "postQueryRdf11",
-              "SPARQL 1.1 query of the claims as RDF 1.1", _RESULTS, (405, *_FAULTS, *_TOKEN), _SPARQL,
-              _SPARQL_TYPES, "optional"),
+              "SPARQL 1.1 query of the claims as RDF 1.1", _RESULTS, (405, *_FAULTS, *_TOKEN),
+              _SPARQL, _SPARQL_TYPES, "optional"),
     Operation("get", "/rdf-graph-store", "getGraph", "One graph", _RDF, (404, *_FAULTS), _GRAPH),
     *(
         Operation(method, "/rdf-graph-store", name, summary, (),
