@@ -41,7 +41,7 @@ class SentenceEncoder(Embedder):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed the folded texts."""
         vectors = np.array([self._pool(fold(text)) for text in texts], np.float32)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
     def _pool(self, text: str) -> Vectors:
         ids, layer = self._tokenizer.encode(text).ids or [0], 0
