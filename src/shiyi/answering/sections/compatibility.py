@@ -41,9 +41,10 @@ from shiyi.answering.wording.draft import (
     question_texts,
     write_red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, finish, join_names
+from shiyi.answering.wording.verbalization import capital, finish, join_names, kind_words
 from shiyi.linking.normalization import fold, is_cjk
 from shiyi.model.answer import SafetyWarning
+from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import resource
 from shiyi.ontology.lexicon import Cues
 from shiyi.ontology.terms import SHIYI
@@ -463,7 +464,8 @@ def write_watch(context: AnswerContext) -> Contribution:
     part.shown = {each.text for each in part.warnings}
     name = verbalizer.names(group[0] for group in parsed.groups)
     key = "o_stopped" if parsed.frame.has_cue("stopped-now") else "o_cleared"
-    part.opening.add(verbalizer.verbalize(key, x=name))
+    known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
+    part.opening.add(verbalizer.annotate(verbalizer.verbalize(key, x=name), known))
     facts = [part.facts[claim] for each in part.warnings for claim in each.claims]
     notes = {note: f for f in facts if (note := verbalizer.note(f))}
     for note, fact in list(notes.items())[:_MOST_WATCHED]:

@@ -127,7 +127,7 @@ def _write_eaten(context: AnswerContext, part: Contribution) -> None:
     """Write whether one portion that was had is a matter for alarm, as far as it is recorded."""
     parsed, verbalizer = context.parsed, context.verbalizer
     grave = parsed.person.drugs or parsed.person.allergies or parsed.is_of_child(under_one=True)
-    grave = grave or any(context.safety.poisons(each) for each in parsed.materials)
+    grave = grave or any(_harms_ill(context, each) for each in parsed.materials)
     name = verbalizer.names(group[0] for group in parsed.groups)
     texts = [verbalizer.verbalize("o_eaten_ask" if grave else "o_eaten", x=name)]
     if _PREGNANT in (*parsed.populations, *parsed.person.states):
@@ -135,6 +135,16 @@ def _write_eaten(context: AnswerContext, part: Contribution) -> None:
     texts.append(verbalizer.verbalize("o_eaten_on"))
     known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
     part.opening.add(verbalizer.annotate(verbalizer.space.join(texts), known))
+
+
+def _harms_ill(context: AnswerContext, material: str) -> bool:
+    """Return whether something is toxic, or contraindicated in a disease of the person."""
+    safety, parsed = context.safety, context.parsed
+    found = safety.against_states(material, (*parsed.states, *parsed.person.states))
+    return bool(safety.poisons(material)) or any(
+        f.severity == "contraindicated" and context.facts.is_a(f.against, SHIYI.Disease)
+        for f in found
+    )
 
 
 _PREGNANT: Final = resource("population-pregnant").value
