@@ -112,14 +112,18 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and not (opened and not context.evidences.is_opened(guide.fact.claim))
         and guide.fact.subject not in opposed
     ]
-    if parsed.frame.wanted.form or (parsed.wants("list") and not terms):  # nor what serves a wish
+    if parsed.frame.wanted.form or (parsed.wants("list") and not terms):
+        # what a word means names nothing that serves it
         found = [guide for guide in found if guide.topic != "meaning"]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
         found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
     if parsed.wants("why") and parsed.frame.root:  # the judgement was given before, not its reason
-        told = {g.fact.claim: context.verbalizer.words(g.fact) for g in found if g.is_of_pair}
-        told = {claim: text for claim, text in told.items() if _EXPLAINS.search(text)}
-        found = [g for g in found if g.topic in _BY_ASK["why"] or g.fact.claim in told]
+        words = context.verbalizer.words
+        found = [
+            g
+            for g in found
+            if g.topic in _BY_ASK["why"] or (g.is_of_pair and _EXPLAINS.search(words(g.fact)))
+        ]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
     asked = effect or any(guide.rank == _ASKED for guide in found)
     least = _LEAST[bool(topics[0]) or parsed.wants("avoid", "advice")]
