@@ -1,9 +1,12 @@
 """Extracted statements to claims."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.documents.document import Passage
+from shiyi.ingest.extraction.books.patterns import pattern
 from shiyi.ingest.extraction.extractor import ExtractedStatement, Relations
 from shiyi.ingest.extraction.replies import Statement
 from shiyi.linking.labels import LabelIndex
@@ -86,7 +89,7 @@ class StatementReader:
             return Refusal(statement, WRONG_CLASS, f"{statement.object!r} is {WRONG_CLASS}")
         quote, name = fold(statement.quote), fold(statement.object)
         contrary = not each.is_safety and is_contrary(quote, name)  # no model takes a warning back
-        if contrary != statement.negated:
+        if contrary != statement.negated or (each.name in _HARMS and states_use_alone(quote, name)):
             return Refusal(statement, OTHER_POLARITY, f"{OTHER_POLARITY}: {statement.quote[:80]!r}")
         if value == subject:
             return Refusal(statement, ITSELF, f"{ITSELF}: {statement.subject!r}")
@@ -123,6 +126,23 @@ class StatementReader:
         return kind is not None and self.relations.schema.fits(kind, classes)
 
 
+def states_use_alone(quote: str, name: str) -> bool:
+    """Return whether each sentence with ``name`` of a folded quote states a use and no harm."""
+    used, harmful = pattern("only-used").search, pattern("harmful").search
+    with_name = [each.split(",") for each in _SENTENCE.split(quote) if name in each]
+    return bool(with_name) and not any(
+        (harmful(clause.replace(name, "")) or not used(clause))
+        if name in clause
+        else (harmful(clause) and not used(clause))
+        for sentence in with_name
+        for clause in sentence
+    )
+
+
+_SENTENCE: Final = re.compile(r"[。;!?\n]|\.(?=\s|\Z)")  # of folded text
+_HARMS: Final = frozenset({
+    "contraindicatedIn", "cautionIn", "aggravates", "hasAdverseReaction", "hasAdverseEffectOn",
+})  # fmt: skip
 # where a name stands for several kinds of thing: foods before others, Chinese senses before Western
 _FIRST = ("MFHSubstance", "Herb", "Food", "TCMDisease", "Symptom", "Syndrome", "Disease")
 
