@@ -324,7 +324,7 @@ class Queue:
         """Insert rows between some concepts, or between all."""
         classes = _classes_of(self._store, self._schema, ends)
         ranks = {
-            text(q.subject): float(text(q.object))
+            text(q.subject): confidence_value(q.object) or 0.0
             for q in _match(self._store, SHIYI.pageRank, ends, _DERIVED)
         }
         claims: list[tuple[object, ...]] = []

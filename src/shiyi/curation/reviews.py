@@ -20,7 +20,7 @@ from shiyi.curation.changes import (
 )
 from shiyi.curation.editing.changes import plan_retirements, restore_replaced
 from shiyi.errors import RangeError, StaleError, UsageError
-from shiyi.model.claim import Status
+from shiyi.model.claim import Status, confidence_value
 from shiyi.model.iris import content_hash, graph, is_text
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
 from shiyi.ontology.schema import Schema
@@ -82,7 +82,10 @@ def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
     own = sorted((q for q in state if q.subject == node), key=graph_name, reverse=True)
     triple = next((q.object for q in own if isinstance(q.object, Triple)), None)
     values = {quad.predicate: quad.object for quad in own}
-    if triple is None or SHIYI.status not in values or not isinstance(triple.subject, NamedNode):
+    status = local_name(text(values.get(SHIYI.status)))
+    confidence = confidence_value(values.get(SHIYI.confidence))
+    readable = status in set(Status) and confidence is not None
+    if triple is None or not readable or not isinstance(triple.subject, NamedNode):
         raise UsageError(f"there is no claim {iri[:200]!r} to review")
     return ReviewedClaim(
         iri,
@@ -90,8 +93,8 @@ def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
         triple.predicate,
         triple.object,
         values.get(SHIYI.polarity) != SHIYI.negative,
-        Status(local_name(text(values[SHIYI.status]))),
-        float(text(values[SHIYI.confidence])),
+        Status(status),
+        confidence,
         state,
     )
 

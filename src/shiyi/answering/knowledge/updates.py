@@ -112,25 +112,27 @@ def facts_of(
     """Read what the accepted view and the derived graph, or other places, hold of one claim."""
     found = []
     for place, derived in places:
-        values = {q.predicate: q.object for q in store.match(NamedNode(claim), None, None, place)}
-        triple = values.get(RDF.reifies)
+        quads = list(store.match(NamedNode(claim), None, None, place))
+        values = {quad.predicate: quad.object for quad in quads}
+        stated = {(quad.predicate, quad.object) for quad in quads}
         confidence = confidence_value(values.get(SHIYI.confidence))
-        if not is_fact(triple) or values.get(SHIYI.status) != status or confidence is None:
+        if (SHIYI.status, status) not in stated or confidence is None:
             continue
-        object_ = triple.object
-        language = language_of(object_)
-        found.append(
+        positive = (SHIYI.polarity, SHIYI.negative) not in stated
+        found += [
             Fact(
                 text(triple.subject),
                 triple.predicate,
-                text(object_),
+                text(triple.object),
                 claim,
                 confidence,
-                values.get(SHIYI.polarity) != SHIYI.negative,
+                positive,
                 derived,
-                language,
+                language_of(triple.object),
             )
-        )
+            for triple in (each.object for each in quads if each.predicate == RDF.reifies)
+            if is_fact(triple)
+        ]
     return tuple(found)
 
 

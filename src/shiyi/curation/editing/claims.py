@@ -16,6 +16,7 @@ from shiyi.model.claim import (
     Status,
     Text,
     Tier,
+    confidence_value,
 )
 from shiyi.model.iris import ID, VOCAB, is_text, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, local_name, text
@@ -64,6 +65,10 @@ def load_claim(store: QuadStore, iri: str) -> StoredClaim | None:
         for each in sorted(_nodes(store, node, SHIYI.evidence, home), key=str)
         if (created := load_evidence(store, each, home)) is not None
     ]
+    polarity = local_name(text_value(store, node, SHIYI.polarity, home)) or "positive"
+    status = local_name(text_value(store, node, SHIYI.status, home)) or "candidate"
+    if polarity not in set(Polarity) or status not in set(Status):
+        return None
     if not results or not isinstance(target, NamedNode | Literal):
         return None
     claim = Claim(
@@ -71,12 +76,17 @@ def load_claim(store: QuadStore, iri: str) -> StoredClaim | None:
         triple.predicate,
         target,
         tuple(created for _, created in results),
-        Polarity(local_name(text_value(store, node, SHIYI.polarity, home)) or "positive"),
-        Status(local_name(text_value(store, node, SHIYI.status, home)) or "candidate"),
+        Polarity(polarity),
+        Status(status),
         load_text(store, target),
     )
-    stored = float(text_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
-    return StoredClaim(node, claim, home, tuple(each for each, _ in results), stored)
+    stored = _number(store, node, SHIYI.confidence, home)
+    confidence = claim.confidence.value if stored is None else stored
+    return StoredClaim(node, claim, home, tuple(each for each, _ in results), confidence)
+
+
+def _number(store: QuadStore, node: NamedNode, predicate: NamedNode, home: Home) -> float | None:
+    return confidence_value(Literal(text_value(store, node, predicate, home)))
 
 
 def load_text(store: QuadStore, target: NamedNode | Literal) -> Text | None:
@@ -114,7 +124,7 @@ def load_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | N
     suggested = text_value(store, node, SHIYI.suggestedSource, home)
     return Evidence(
         source,
-        Confidence(float(text_value(store, node, SHIYI.extractionConfidence, home) or 0)),
+        Confidence(_number(store, node, SHIYI.extractionConfidence, home) or 0.0),
         text_value(store, node, SHIYI.sourceLocator, home),
         EvidenceKind(kind) if kind in set(EvidenceKind) else EvidenceKind.RECALLED,
         text_value(store, node, SHIYI.quote, home),
@@ -126,9 +136,12 @@ def load_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | N
 
 
 def load_source(store: QuadStore, iri: str) -> Source | None:
-    """Read a source from whichever graph describes it."""
-    node = NamedNode(iri) if iri else None
-    if node is None or not any(store.match(node, RDF.type, SHIYI.Source, None)):
+    """Read a source from whichever graph describes it; None where none does."""
+    try:
+        node = NamedNode(iri)
+    except ValueError:
+        return None
+    if not any(store.match(node, RDF.type, SHIYI.Source, None)):
         return None
     titles = load_labels(store, node)
     tier = local_name(text_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")

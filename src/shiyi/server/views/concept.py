@@ -148,7 +148,7 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
         themes=themes,
         cuis=reader.texts(node, SHIYI.umlsCui),
         mappings=_mappings(reader, node),
-        importance=reader.number(node, SHIYI.pageRank, graph("derived")),
+        importance=reader.share(node, SHIYI.pageRank, graph("derived")),
         claims=_count(statements),
         conflicts=tuple(_conflicts(reader, groups)),
         drawing=local_graph(

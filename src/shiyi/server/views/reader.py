@@ -1,15 +1,14 @@
 """Labels, statements, evidence in the reader's language."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from heapq import nsmallest
-from math import isfinite
 from typing import Final
 
 from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
 from shiyi.curation.editing.claims import passage_text
+from shiyi.model.claim import confidence_value
 from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import (
     BlankNode,
@@ -248,17 +247,15 @@ class Reader:
             return self.thing(NamedNode(fact.object))
         return Thing("", fact.object, language="" if fact.language == "und" else fact.language)
 
-    def number(self, node: Subject, predicate: NamedNode, graph: Graph | None = None) -> float:
-        """Return a finite number; 0 where there is none."""
-        for term in self.values(node, predicate, graph):
-            with suppress(ValueError):
-                if isfinite(number := float(text(term))):
-                    return number
-        return 0.0
+    def share(self, node: Subject, predicate: NamedNode, graph: Graph | None = None) -> float:
+        """Return a number from 0 to 1; 0 where there is none."""
+        found = map(confidence_value, self.values(node, predicate, graph))
+        return next((each for each in found if each is not None), 0.0)
 
     def home_of_claim(self, claim: NamedNode) -> Graph | None:
         """Return the graph that holds the claim: the accepted view before any other."""
-        homes = [place for _, place in self._description(claim).get(RDF.reifies, ())]
+        found = self._description(claim).get(RDF.reifies, ())
+        homes = [place for term, place in found if isinstance(term, Triple)]
         if not homes:
             return None
         home = ACCEPTED if ACCEPTED in homes else homes[0]
@@ -266,9 +263,7 @@ class Reader:
 
     def claim(self, claim: NamedNode, graph: Graph) -> ClaimView:
         """Read one claim with all its evidence."""
-        triple = next(self.values(claim, RDF.reifies, graph))
-        if not isinstance(triple, Triple):
-            raise TypeError(f"{claim.value} reifies no triple")
+        triple = self._triple(claim, graph)
         evidence = sorted(self.grounds(claim, graph), key=lambda each: -each.confidence)
         premises = list(self.values(claim, PROV.wasDerivedFrom, graph))
         return ClaimView(
@@ -278,11 +273,15 @@ class Reader:
             self.thing(triple.object),
             local_name(self.value(claim, SHIYI.polarity, graph)) or "positive",
             local_name(self.value(claim, SHIYI.status, graph)),
-            self.number(claim, SHIYI.confidence, graph),
+            self.share(claim, SHIYI.confidence, graph),
             tuple(evidence),
             local_name(self.value(claim, SHIYI.derivedBy, graph)),
             tuple(self.premise(term) for term in premises),
         )
+
+    def _triple(self, claim: NamedNode, home: Graph) -> Triple:
+        values = self.values(claim, RDF.reifies, home)
+        return next(each for each in values if isinstance(each, Triple))
 
     def grounds(self, claim: NamedNode, graph: Graph | None = None) -> Iterator[EvidenceView]:
         """Yield what a claim rests on in one graph, its own if none is named."""
@@ -296,9 +295,7 @@ class Reader:
         home = self.home_of_claim(term) if isinstance(term, NamedNode) else None
         if home is None or not isinstance(term, NamedNode):
             return self.thing(term)
-        triple = next(self.values(term, RDF.reifies, home))
-        if not isinstance(triple, Triple):
-            return self.thing(term)
+        triple = self._triple(term, home)
         parts = (triple.subject, triple.predicate, triple.object)
         return Thing(term.value, " · ".join(self.thing(p).label for p in parts), href(term.value))
 
@@ -315,7 +312,7 @@ class Reader:
             node.value,
             href(node.value),
             self.source(source),
-            self.number(node, SHIYI.extractionConfidence, graph),
+            self.share(node, SHIYI.extractionConfidence, graph),
             local_name(self.value(node, SHIYI.evidenceKind, graph)).lower(),
             self.value(node, SHIYI.sourceLocator, graph),
             self.value(node, SHIYI.quote, graph),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from shiyi.errors import ShiyiError
+from shiyi.model.claim import confidence_value
 from shiyi.model.iris import ID, VOCAB
-from shiyi.model.rdf import NamedNode, Quad, Triple, local_name, parse_turtle, text
+from shiyi.model.rdf import NamedNode, Quad, Triple, local_name, parse_turtle
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.server.views.graph import Drawing
 from shiyi.server.views.links import href
@@ -272,9 +273,10 @@ def _in_turtle(turtle: str) -> Iterator[Edge]:
     except ShiyiError:  # cut by a limit: it is shown as text all the same
         return
     sure = {
-        quad.subject: float(text(quad.object))
+        quad.subject: value
         for quad in quads
         if quad.predicate == SHIYI.confidence
+        and (value := confidence_value(quad.object)) is not None
     }
     for quad in quads:
         statement = quad.object if quad.predicate == RDF.reifies else quad

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from shiyi.errors import FormatError
 from shiyi.ingest.documents.books import Label, book_of, labels
-from shiyi.model.claim import EvidenceKind
+from shiyi.model.claim import OPENED_KINDS
 from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
@@ -177,7 +177,7 @@ def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
     for claim, (relation, value) in _claims(reader, node).items():
         negative = SHIYI.negative in reader.values(claim, SHIYI.polarity, None)
         for status, view in _states(reader, claim):
-            if not view.kind or not EvidenceKind(view.kind).is_opened:
+            if view.kind not in OPENED_KINDS:
                 continue
             if negative and view.kind == "row" and _PROPERTY_OF[relation] in _BY_SCHOOL:
                 continue  # a row that lists other values; it denies nothing
