@@ -84,8 +84,9 @@ def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
     values = {quad.predicate: quad.object for quad in own}
     status = local_name(text(values.get(SHIYI.status)))
     confidence = confidence_value(values.get(SHIYI.confidence))
-    readable = status in set(Status) and confidence is not None
-    if triple is None or not readable or not isinstance(triple.subject, NamedNode):
+    if triple is None or not isinstance(triple.subject, NamedNode):
+        raise UsageError(f"there is no claim {iri[:200]!r} to review")
+    if confidence is None or status not in set(Status):
         raise UsageError(f"there is no claim {iri[:200]!r} to review")
     return ReviewedClaim(
         iri,

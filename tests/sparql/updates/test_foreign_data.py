@@ -25,6 +25,7 @@ from shiyi.curation.queue import Queue
 from shiyi.curation.reviews import read_reviewed_claim
 from shiyi.errors import UsageError
 from shiyi.model.iris import ID, VOCAB
+from shiyi.model.rdf import text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF
 from shiyi.reasoning.adjacency import Projection
@@ -161,8 +162,8 @@ def test_readers_of_base_take_what_they_own_alone(kb: Path) -> None:
 def test_curation_reads_or_refuses_claims_of_others(kb: Path) -> None:
     reasons = set[str]()
     with KnowledgeBase.open(kb) as base:
-        found = {quad.subject.value for quad in match_own(base.store, None, RDF.reifies)}
-        for iri in found:
+        every = {text(quad.subject) for quad in match_own(base.store, None, RDF.reifies)}
+        for iri in every:
             load_claim(base.store, iri)
             try:
                 read_reviewed_claim(state_of(base.store, iri), iri)
