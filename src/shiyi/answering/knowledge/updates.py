@@ -119,20 +119,11 @@ def facts_of(
         if (SHIYI.status, status) not in stated or confidence is None:
             continue
         positive = (SHIYI.polarity, SHIYI.negative) not in stated
-        found += [
-            Fact(
-                text(triple.subject),
-                triple.predicate,
-                text(triple.object),
-                claim,
-                confidence,
-                positive,
-                derived,
-                language_of(triple.object),
-            )
-            for triple in (each.object for each in quads if each.predicate == RDF.reifies)
-            if is_fact(triple)
-        ]
+        for triple in (each.object for each in quads if each.predicate == RDF.reifies):
+            if is_fact(triple):
+                ends = text(triple.subject), triple.predicate, text(triple.object)
+                language = language_of(triple.object)
+                found.append(Fact(*ends, claim, confidence, positive, derived, language))
     return tuple(found)
 
 

@@ -67,9 +67,8 @@ def load_claim(store: QuadStore, iri: str) -> StoredClaim | None:
     ]
     polarity = local_name(text_value(store, node, SHIYI.polarity, home)) or "positive"
     status = local_name(text_value(store, node, SHIYI.status, home)) or "candidate"
-    if polarity not in set(Polarity) or status not in set(Status):
-        return None
-    if not results or not isinstance(target, NamedNode | Literal):
+    known = polarity in set(Polarity) and status in set(Status)
+    if not (known and results and isinstance(target, NamedNode | Literal)):
         return None
     claim = Claim(
         triple.subject,
