@@ -33,7 +33,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_there_are_mapping_sets() -> None:
-    assert len(SETS) == 9
+    assert len(SETS) == 10
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
