@@ -269,7 +269,7 @@ def renew_base(settings: Settings) -> None:
 def rebuild_indexes(settings: Settings, steps: Steps) -> int:
     """Rebuild the indexes of the current generation; return the bytes of them.
 
-    For a base whose indexes an older Shiyi wrote or that are damaged, or after a large ingest:
+    For a base with indexes of an older Shiyi, with damaged indexes, or after a large ingest:
     else each server makes its own at its start. Raise :class:`KnowledgeBaseError` where another
     process, such as a server, writes to the base.
     """

@@ -144,7 +144,7 @@ class ConformanceError(ShiyiError):
 class StaleError(ShiyiError):
     """Something changed since it was read; nothing was written.
 
-    ``things`` holds the IRIs of what changed: read them again before another attempt.
+    ``things`` holds the IRIs of what changed: reload them before another attempt.
     """
 
     def __init__(self, things: Sequence[str], reason: str = "") -> None:

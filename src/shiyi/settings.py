@@ -183,7 +183,7 @@ class AnswerSettings:
     recommend_from: Float = 0.42  # a benefit needs at least this confidence on every hop
     evidence: Literal["any", "opened"] = "any"  # opened: from works and tables that were opened
     recommendations: Int = 4
-    country: str = ""  # whose emergency numbers are named, such as GB; empty: by the language
+    country: str = ""  # country of the emergency numbers, such as GB; empty: by the language
     triples_per_node: Int = 50  # of one concept in `neighbourhood`; iDISK2.0-RAG has no limit
 
 
@@ -221,7 +221,7 @@ class QuerySettings:
     timeout_cap: Float = 60.0  # seconds
     memory_mib: Int = 1024
     rows: Int = 1_000_000
-    bytes: Int = 500_000_000  # beyond 1 MB a result waits on disk, so memory stays the same
+    bytes: Int = 500_000_000  # above 1 MB a result waits on disk, so memory stays the same
     max_query_bytes: Int = 65_536
     workers: Int = 3  # one fewer run long queries; an address, half of those
     cache_bytes: Int = 16_000_000  # of short results, cached until the base changes; 0: none
@@ -258,7 +258,7 @@ class ServerSettings:
     threads: Int = 8
     queue: Int = 64  # requests that may wait for a thread; more get 503 and Retry-After
     max_body_bytes: Int = 1_000_000
-    proxies: Int = 0  # reverse proxies in front whose X-Forwarded headers are trusted
+    proxies: Int = 0  # reverse proxies in front with trusted X-Forwarded headers
     url: str = ""  # address that readers use, as https://shiyi.example.org; empty: the base
     log: str = "text"  # form of the log on standard error; json: an object a line
     slow: Float = 2.0  # seconds from which a request or query is logged as slow; 0: never

@@ -1,6 +1,6 @@
 """Follow-up questions in the client's own context: a typed frame, which a turn completes.
 
-The context is a value that the asker keeps and sends again. What they state of themselves goes into
+The context is a value that the client sends with each turn. What they state of themselves goes into
 its profile, so that the safety check sees it in every later turn of the session.
 """
 
@@ -254,7 +254,7 @@ def _language(frame: Frame) -> str:
 
 
 def context_after(runtime: Runtime, history: Iterable[str]) -> Context:
-    """Return the context after some earlier questions, asked again in turn."""
+    """Return the context after some earlier questions, repeated in turn."""
     context = Context()
     for question in _texts("history", list(history))[-_MOST_TURNS:]:
         context = converse(runtime, AskRequest(question), context).context
@@ -285,7 +285,7 @@ def _join_lists(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]
 
 
 def _last_words(question: str, context: Context) -> str:
-    """Remove the last question where a form sent it again above the reply."""
+    """Remove the last question where a form repeats it above the reply."""
     for last in context.questions[-1:]:
         rest = question.removeprefix(last)
         if rest != question and rest.startswith(("\n", "\r\n")) and rest.strip():

@@ -105,7 +105,7 @@ def ask(
     """Answer a question from the knowledge base, with citations, warnings and a trace.
 
     With a ``model`` the method may consult it and it writes the text, sentence by sentence checked;
-    without one, and wherever it fails, scored checks and the composer do. A ``listener`` hears of
+    without one, and where it fails, scored checks and the composer do. A ``listener`` hears of
     the answer while it is made.
 
     Raises ``FormatError`` for an unknown method or language, ``UsageError`` for an empty or
@@ -354,7 +354,7 @@ class Replay:
 
 
 def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replay:
-    """Ask again what an answer's JSON says was asked; a model's replies are taken from its trace.
+    """Repeat the question of an answer's JSON; a model's replies are read from its trace.
 
     No model is asked. Another release or other settings are named among the differences. Raises
     ``UsageError`` for what is no answer with a trace.

@@ -57,7 +57,7 @@ from shiyi.sparql.store.port import QuadStore
 class LibraryHandle:
     """Where the library lies; it is opened when it is first asked for.
 
-    Where none was written for this release it is made again, in a temporary file. What was accepted
+    Where none was written for this release it is built in a temporary file. What was accepted
     or withdrawn since the build is applied when it is opened, and from then on at once.
     """
 
@@ -145,7 +145,7 @@ class LibraryHandle:
             change_texts(library, self.store, self.facts, self.changed, now)
 
 
-_OF_STORE: Final = ("names", "casebook", "release_names")  # cached, whatever the facts are
+_OF_STORE: Final = ("names", "casebook", "release_names")  # cached for any facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +378,7 @@ class RuntimeHolder:
         self.refreshed = 0  # how often; it changes after ``current``
 
     def refresh(self, claims: Iterable[str], concepts: Iterable[str] = ()) -> None:
-        """Read some claims and concepts again; after that every new question sees them."""
+        """Reload some claims and concepts; after that every new question sees them."""
         with self._turn:
             runtime, named = self.current, tuple(dict.fromkeys(claims))
             concepts = tuple(concepts)
@@ -412,7 +412,7 @@ class RuntimeHolder:
 
 
 def _claims_naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
-    """Yield the claims whose text names some concepts."""
+    """Yield the claims with a text that names some concepts."""
     for iri in concepts:
         for side in (facts.by_subject, facts.by_object):
             yield from side.get(iri, ())

@@ -155,7 +155,7 @@ class Safety:
         return self._gravest(f for f in found if not (f.of_a_kind and f.against in own))
 
     def conditional(self, material: str) -> tuple[Finding, ...]:
-        """List every caution and interaction recorded for a material, of whatever state."""
+        """List every caution and interaction recorded for a material, in any state."""
         cautions = [
             Finding(self.severity(f), material, f.object, (f,))
             for f in self.facts.of(material, *CAUTION)
@@ -343,14 +343,14 @@ class Safety:
         return self.facts.of(material, SHIYI.hasFoodGroup)
 
     def _groups_of(self, material: str) -> set[str]:
-        """List the groups whose members are kin: to be a fruit, or a vegetable, is no kinship."""
+        """List the groups of related members; fruit and vegetable are not such groups."""
         found = (f.object for f in self._memberships(material) if f.object not in _NO_KIN)
         return {group for each in found for group in self.facts.below(each)}
 
     def _gravest(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Keep one finding for each material and thing met: the gravest, then the most direct.
 
-        Of interactions rated alike, one whose source says why comes first.
+        Of interactions of one rating, one with a reason in its source comes first.
         """
         if len(every := list(findings)) < 2:
             return tuple(every)

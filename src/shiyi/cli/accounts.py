@@ -72,7 +72,7 @@ def disable(ctx: Context, name: Name) -> None:
 
 @user.command("enable")
 def enable(ctx: Context, name: Name) -> None:
-    """Open a closed account again."""
+    """Reopen a closed account."""
     _people(ctx).set_active(name, True)
     _record(ctx, "enable", name)
 

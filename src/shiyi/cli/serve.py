@@ -122,7 +122,7 @@ class ConceptMatch(TypedDict):
 
 
 class ConceptMatches(TypedDict):
-    """The concepts whose names begin so."""
+    """The concepts with names that begin so."""
 
     concepts: list[ConceptMatch]
 
@@ -364,7 +364,7 @@ def _citation(values: dict[str, Any]) -> Citation:
 
 @contextmanager
 def _tool_errors() -> Iterator[None]:
-    """Raise the errors of Shiyi as errors of a tool, whose message the assistant reads."""
+    """Raise the errors of Shiyi as errors of a tool, so that the assistant reads the message."""
     try:
         yield
     except ShiyiError as fault:

@@ -198,7 +198,7 @@ class Trie:
         return cls(packed)
 
     def arrays(self, name: str) -> dict[str, Array]:
-        """Return the trie as arrays to write; reading it trusts every byte, hence the check."""
+        """Return the trie as arrays to write; reading it trusts every byte, so it is checked."""
         check = np.array([zlib.crc32(self._packed.data)], np.int64)
         return {f"{name}.trie": self._packed, f"{name}.check": check}
 

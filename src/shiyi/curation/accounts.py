@@ -83,7 +83,7 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account. ``epoch`` grows whenever what was signed in before must sign in again.
+    """An account. ``epoch`` grows when earlier sessions must end.
 
     ``hashed`` is empty for somebody who signs in through OpenID Connect alone (``subject`` is
     then ``issuer subject``); ``secret`` is the TOTP key, empty without a second factor.
@@ -98,7 +98,7 @@ class Account:
     active: bool = True
     epoch: int = 0
     created: str = ""
-    used_code: int = 0  # the last 30-second step whose code was taken, so that none is taken twice
+    used_code: int = 0  # the last 30-second step of an accepted code: none is accepted twice
 
 
 class AccountStore:
@@ -153,7 +153,7 @@ class AccountStore:
         )
 
     def set_active(self, name: str, active: bool) -> Account:
-        """Close an account, which ends its sessions at once, or open it again."""
+        """Close an account, which ends its sessions at once, or reopen it."""
         return self._replace(name, lambda each: replace(each, active=active, epoch=each.epoch + 1))
 
     def sign_out_everywhere(self, name: str) -> Account:

@@ -35,7 +35,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of two or more reviewers beyond chance; None where it is undefined.
+    """Agreement of two or more reviewers above chance; None where it is undefined.
 
     ``alpha`` is Krippendorff's for interval data (Hayes and Krippendorff 2007); ``kappa`` is
     Cohen's for the decisions accept, unsure and reject of each pair (Cohen 1960).

@@ -53,7 +53,7 @@ _NAMED: Final = """
 CREATE TEMP TABLE chosen (iri TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TEMP TABLE skipped (iri TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-# citations by answers are counted again when a saved table is opened
+# citations by answers are recounted when a saved table is opened
 _SAVED: Final = """
 UPDATE claim SET weight = 0 WHERE cited <> rested;
 UPDATE claim SET cited = rested;
@@ -180,7 +180,7 @@ class Queue:
                     return None, ""
                 found.backup(self._table)
             self._table.execute("DROP TABLE state")
-        except (sqlite3.Error, TypeError, ValueError):  # cut off or of another form: made again
+        except (sqlite3.Error, TypeError, ValueError):  # cut off or of another form: rebuilt
             self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
             return None, ""
         return int(sequence), str(digest)
@@ -189,7 +189,7 @@ class Queue:
         return self._one("SELECT count(*) FROM claim")
 
     def update(self, claims: Iterable[str]) -> None:
-        """Read some claims again; one that is nowhere any more leaves every queue."""
+        """Reload some claims; one that is in no graph any more leaves every queue."""
         names = [(each,) for each in claims]
         rows = read_rows(self._store, [each for (each,) in names])
         ends = {NamedNode(end) for row in rows.values() for end in (row.subject, row.object) if end}
@@ -467,7 +467,7 @@ class Citations:
             payload = json.loads(self._path.read_text(encoding="utf-8"))
             self.counts.update({str(claim): int(count) for claim, count in payload.items()})
         except (FileNotFoundError, ValueError, AttributeError):
-            pass  # none yet, or cut off: counts begin again
+            pass  # none yet, or cut off: counts start from zero
 
     def count(self, claims: Iterable[str]) -> None:
         """Count one answer that cites some claims."""

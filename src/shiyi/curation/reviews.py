@@ -78,7 +78,7 @@ class ReviewOutcome:
 def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
     """Read a claim from its state; raise ``UsageError`` where it cannot be reviewed."""
     node = NamedNode(iri)
-    # what is accepted and read again elsewhere is accepted
+    # what is accepted and read elsewhere too is accepted
     own = sorted((q for q in state if q.subject == node), key=graph_name, reverse=True)
     triple = next((q.object for q in own if isinstance(q.object, Triple)), None)
     values = {quad.predicate: quad.object for quad in own}

@@ -128,7 +128,7 @@ def _certain(runtime: Runtime) -> Runtime:
 
 
 def _chunk_library(runtime: Runtime, chunk: int) -> LibraryHandle:
-    """Index the same texts cut every so many tokens, wherever that falls, without their titles."""
+    """Index the same texts cut every so many tokens, without their titles."""
     old = runtime.shelf
     pieces = chunks(units(runtime.store, runtime.facts), chunk)
     library = Library.build(pieces, runtime.release, old.embedder)

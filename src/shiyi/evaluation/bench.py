@@ -79,7 +79,7 @@ class Request:
             raise UsageError("--limit-seconds is a number above 0")
 
     def settings(self) -> dict[str, Any]:
-        """Return what a reader needs to run the same again."""
+        """Return what a reader needs to repeat the run."""
         return {
             "seed": self.seed,
             "k": self.k,

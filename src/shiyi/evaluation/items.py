@@ -17,7 +17,7 @@ from shiyi.errors import UsageError
 class Choice:
     """A question with options; ``gold`` names the options that are right.
 
-    A true-or-false statement is a choice without options whose gold is ``true`` or ``false``;
+    A true-or-false statement is a choice without options; its gold is ``true`` or ``false``;
     a question with an open answer has no options and ``wanted`` as the words of the answer.
     """
 
@@ -150,7 +150,7 @@ def json_lines(path: Path, skips: Skips) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def table(path: Path, skips: Skips, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield place and row of a delimited file whose first line names its columns."""
+    """Yield place and row of a delimited file; its first line names the columns."""
     rows = [text for _, text in lines(path, skips) if not text.startswith("# ")]
     reader = csv.DictReader(io.StringIO("\n".join(rows)), delimiter=delimiter)
     for number, row in enumerate(reader, 2):

@@ -96,7 +96,7 @@ class Report:
     unlinked: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)  # statements no claim is made of
-    waiting: dict[str, str] = field(default_factory=dict)  # passages to be read again, and why
+    waiting: dict[str, str] = field(default_factory=dict)  # passages to be retried, and why
     model: dict[str, float] = field(default_factory=dict)  # calls, tokens and cost of a model
     removed: Counter[str] = field(default_factory=Counter)  # from cases, by kind; never what
     filed: Counter[str] = field(default_factory=Counter)  # cases, by how their class was found
@@ -108,7 +108,7 @@ class Report:
     seconds: float = 0.0
 
     def park(self, parked: Mapping[str, str], tried: Iterable[str]) -> None:
-        """Record which passages are parked, after earlier ones were tried again."""
+        """Record which passages are parked, after earlier ones were retried."""
         for passage in tried:
             self.waiting.pop(passage, None)
         self.waiting.update(parked)

@@ -284,7 +284,7 @@ def neighbourhood(claim: Claim, classes: Mapping[str, Iterable[str]]) -> Iterato
         yield from source_quads(evidence.source)
 
 
-_WHOLE = ("Claim", "Evidence", "Source")  # classes whose shapes are stored whole
+_WHOLE = ("Claim", "Evidence", "Source")  # classes with complete stored shapes
 
 
 def prune_shapes(shapes: "Graph", relations: frozenset[str]) -> "Graph":

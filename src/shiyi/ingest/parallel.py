@@ -21,7 +21,7 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.settings import Settings
 
 _POLL_SECONDS = 1.0  # between two looks at the processes
-_TRIES = 3  # how often a document is given out whose worker died (Shiyi's)
+_TRIES = 3  # how often a document of a dead worker is assigned (Shiyi's)
 Part = tuple[list[tuple[str, Content]], Report]
 
 
@@ -54,7 +54,7 @@ def spread_batches(
 ) -> Iterator[Batch]:
     """Yield the batches of texts in their order, read by ``workers``: a number, or ``ray``.
 
-    A worker that dies is replaced and its document read again, three times at most. Raises
+    A worker that dies is replaced and its document reread, three times at most. Raises
     :class:`MissingExtraError` without Ray, OutsideError where a document kills its workers.
     """
     pool: Processes | Ray = Ray(reader) if workers == "ray" else Processes(reader, _number(workers))
@@ -117,7 +117,7 @@ class Processes:
             return Submission(self._pool, broken)
 
     def result_of(self, document: Document, request: "Submission") -> Part:
-        """Wait for a document; where a process died, begin again with fresh ones.
+        """Wait for a document; where a process died, restart with new ones.
 
         All that was given to the broken pool comes back broken, one after the other: only the
         first to come ends it, or what others wait for in the fresh one would be lost.
@@ -149,7 +149,7 @@ class Submission:
     def result(self) -> "Part":
         """Wait for the document.
 
-        Raise BrokenProcessPool where a process died, also amid sending a result: the pool alone
+        Raise BrokenProcessPool where a process died, also while sending a result: the pool alone
         would wait for the rest of it without end, since it holds the writing end open itself.
         """
         while True:
@@ -186,7 +186,7 @@ class Ray:
         return self._task(self.reader, document)
 
     def result_of(self, document: Document, request: Any) -> Part:
-        """Wait for a document; Ray itself gives it out again where a worker died."""
+        """Wait for a document; Ray itself reassigns it where a worker died."""
         try:
             part: Part = self._ray.get(request)
         except self._ray.exceptions.RayError as fault:

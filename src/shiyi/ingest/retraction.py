@@ -37,7 +37,7 @@ def releases(store: QuadStore, name: str) -> list[str]:
 def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     """Remove a source, or one version of it; return counts.
 
-    Killed at any moment and called again, it goes on. Raises :class:`UsageError` where the base
+    Killed at any moment and called again, it continues. Raises :class:`UsageError` where the base
     never had such a source.
     """
     stored = releases(writer.store, name)
@@ -92,7 +92,7 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
             counts["quads"] += len(part)
             counts["cases"] += sum(q.object == SHIYI.PatientCase for q in part)
             _remove(writer, part, [], release)
-    # the description of the release goes last, so that a killed run can be found again
+    # the description of the release goes last, so that a killed run can be resumed
     last = {q.subject for q in store.match(None, RDF.type, DCAT.Dataset, place)}
     while part := list(
         islice((q for q in store.match(graph=place) if q.subject not in last), _PART)
@@ -258,7 +258,7 @@ class SeenNodes:
     """The nodes that one whole run read, as hashes of 8 bytes, and their sources."""
 
     sources: set[NamedNode] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)  # of tables, whose rows share one source
+    files: set[str] = field(default_factory=set)  # of tables; their rows share one source
     nodes: set[int] = field(default_factory=set)
 
     def add(self, content: Content, judged: list[GateResult]) -> None:
@@ -356,7 +356,7 @@ def _is_of_files(
 
 
 def _stale_passages(writer: Writer, dataset: Dataset, nodes: SeenNodes) -> Iterator[Quad]:
-    """Yield the quads of sections and passages of the works read that were not seen again."""
+    """Yield the quads of sections and passages of the works read that are no longer there."""
     for kind in (SHIYI.Passage, SHIYI.Section):
         for quad in list(writer.store.match(None, RDF.type, kind, dataset.graph)):
             node = quad.subject

@@ -62,7 +62,7 @@ def _count(journal: Journal, key: Callable[[int], str]) -> int:
 
 
 WHO = "shiyi ingest"
-_CACHED_VOTES = 100_000  # claims with cached votes, beyond those of a batch
+_CACHED_VOTES = 100_000  # claims with cached votes, besides those of a batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def ingest(
 ) -> Report:
     """Validate and write every batch, or only count without a ``writer``; return the report.
 
-    A batch that was written before changes nothing; with ``resume`` it is not even made again.
+    A batch that was written before changes nothing; with ``resume`` it is not even remade.
     """
     started = time.perf_counter()
     report.dataset = f"{dataset.name}@{dataset.version}"
@@ -165,7 +165,7 @@ def text_batches(
 ) -> Iterator[Batch]:
     """Yield the batches of texts, one document in memory at a time.
 
-    Passages that ``store`` holds as parked once their batch is written are read again.
+    Passages that ``store`` holds as parked once their batch is written are retried.
     """
     dataset, settings, report, left = run.dataset, run.settings, run.report, run.limit or -1
     for document in documents:

@@ -117,7 +117,7 @@ _COMPARED = 200  # forms with common grams that a mistyped name is compared with
 _SHORT_PINYIN = 5  # letters; from shorter ones too many names are one error away
 _GRAM = 3
 _POINT = 21  # bits of a character
-_AT_ONCE = 1 << 15  # forms whose grams are put in order together
+_AT_ONCE = 1 << 15  # forms with grams sorted together
 _SPOKEN = ("spoken", "sound", "rhyme")
 _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 
@@ -357,9 +357,7 @@ _SURE, _SOUND = 3.5, 0.9  # frequency of what is no misspelling; score of a homo
 _ZH_WINDOW = 6  # characters
 _EN_WINDOW = 5  # words, after QuickUMLS
 _CLAUSE = 12  # characters of a Chinese clause that may be one mention
-_PART = (
-    0.7  # how near the whole phrase must be to what a part of it is taken for (held out, Shiyi's)
-)
+_PART = 0.7  # similarity of a phrase to the concept of its part (on held-out names, Shiyi's)
 _RUN = 200  # characters of Chinese, and words in Latin script, that are tried in one stretch
 _WINDOWS = 600  # windows of one text that are compared by meaning
 _GUESSED = 60  # windows looked at in one text, so that a book costs no more than a page
@@ -444,7 +442,7 @@ class Guesser:
                 or cuts_grammar(text, place, place + width)
                 or not (is_grammar(text[start:place]) and is_grammar(text[place + width : end]))
             ):
-                continue  # two characters amid others are seldom one word
+                continue  # two characters among others are seldom one word
             if is_word(window) or is_grammar(window) or is_grammar(window[0]):
                 continue
             if senses := self.near.match_sound(window):
@@ -551,7 +549,7 @@ class Guesser:
         ]
 
     def _likely(self, text: str, place: int) -> bool:
-        """Return whether a text may mean this label at all, whatever their cosine."""
+        """Return whether a text may mean this label, at any cosine."""
         label = self._dictionary.index.labels[place]
         kind = self._dictionary.index.concepts[label.concept].kind
         return not (kind in NEVER_GUESSED or kind in _TAKEN) and _is_related(text, label.text)

@@ -141,7 +141,7 @@ def link_layers(
 
     ``term_to_case`` is the paper's direction, one case a term; ``mutual`` keeps what both give.
     Expressions in ``curated`` (default: :func:`euphemisms`) go to the term a person chose,
-    whatever their distance.
+    at any distance.
     """
     if direction not in _DIRECTIONS:
         raise FormatError("direction of layer links", direction, sorted(_DIRECTIONS))

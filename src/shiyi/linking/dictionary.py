@@ -198,7 +198,7 @@ class Groups:
         return found
 
 
-# kinds whose pinyin is looked for in running text; that of others is tried on what is left
+# kinds with pinyin looked for in running text; that of others is tried on the rest
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
 
 _RANKS = 3  # bits of a rank, below the place of a label

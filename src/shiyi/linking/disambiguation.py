@@ -36,7 +36,7 @@ GENERIC = read_words("generic")
 BODIES = read_words("bodies")
 QUALITIES = read_words("qualities")  # the "red" of red wine is no red bean
 
-# kinds whose short names are parts of other words (肺热, heart attack)
+# kinds with short names that are parts of other words (肺热, heart attack)
 SCHEMES = frozenset(
     {"Nature", "Flavour", "Meridian", "ToxicityLevel", "SystemOrganClass", "OrganismPart"}
 )
@@ -92,7 +92,7 @@ def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Return whether nothing else stands in a folded text, whose spaces are single."""
+    """Return whether nothing else stands in a folded text with single spaces."""
     if start > 1 or len(text) - end > 20:
         return False
     return not text[:start].strip() and not text[end:].strip(" ?？。.!！")

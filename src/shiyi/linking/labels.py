@@ -155,7 +155,7 @@ class LabelIndex:
         columns |= Strings.of(n.text for n in labels).arrays("label.text")
         for name in ("cui", "notation"):
             columns |= _few(name, {i: v for i, c in enumerate(concepts) if (v := getattr(c, name))})
-        for name in _MAIN:  # mostly the first preferred label, which is not stated again
+        for name in _MAIN:  # mostly the first preferred label, which is not repeated
             first = _preferred_labels(labels, name)
             columns |= _few(
                 name,

@@ -71,7 +71,7 @@ def widen(
 
 FILE: Final = "names.safetensors"
 _FORMAT: Final = "3"
-# what the forms are made by; where one of them changes, they are made again
+# what the forms are made by; a change of one rebuilds them
 _MAKERS: Final = (
     "candidates", "completion", "dictionary", "disambiguation", "labels", "normalization",
 )  # fmt: skip
@@ -442,7 +442,7 @@ def link_passages(
     """Link the passages of ``source`` into ``out``; count those that were linked now.
 
     A line of ``source`` is ``{"id": …, "text": …}``, one of ``out`` ``{"id", "mentions"}``, in the
-    same order whatever the number of processes. ``OUT.done`` says how many lines of ``source`` are
+    same order for any number of processes. ``OUT.done`` says how many lines of ``source`` are
     done and how long ``out`` then was: a run that was stopped goes on from there, and what it had
     half written is cut off. ``make`` opens the linker, once in each process, so it is a function
     of a module. Raise :class:`UsageError` at a line that is no passage.

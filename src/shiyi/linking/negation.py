@@ -37,7 +37,7 @@ def find_negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]
 
 
 def is_contrary(quote: str, name: str) -> bool:
-    """Return whether a folded quote states the contrary of a relation to ``name``, wherever it is.
+    """Return whether a folded quote states the contrary of a relation to ``name`` anywhere.
 
     >>> is_contrary("不治咳嗽", "咳嗽"), is_contrary("治咳嗽,不入肾经", "咳嗽")
     (True, False)

@@ -183,7 +183,7 @@ class RecordingModel:
     def complete(
         self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
     ) -> Completion:
-        """Return the model's reply; a fault is stored and raised again."""
+        """Return the model's reply; a fault is stored and re-raised."""
         try:
             completion = self.model.complete(prompt, form, listener)
         except OutsideError as fault:

@@ -54,7 +54,7 @@ class OpenAIChatModel:
     ) -> Completion:
         """Return the reply, counted with how it ended, how long it took and what it cost.
 
-        Raise :class:`BusyError` where asking again later may help, :class:`ReplyError` for a reply
+        Raise :class:`BusyError` where a later retry may help, :class:`ReplyError` for a reply
         that is empty, cut off or not of the protocol, else :class:`OutsideError`.
         """
         began, ended = time.monotonic(), "fault"
@@ -78,7 +78,7 @@ class OpenAIChatModel:
     def _ask_adapted(
         self, prompt: str, form: type[BaseModel] | None, listener: Listener | None
     ) -> Completion:
-        """Ask, and again without what the endpoint refuses to take."""
+        """Ask, and repeat without the parameters that the endpoint refuses."""
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         quirks = self.quirks

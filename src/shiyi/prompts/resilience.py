@@ -208,7 +208,7 @@ class Retrier:
         return read
 
     def _may_recover(self, fault: BaseException) -> bool:
-        """Return whether asking again may help; an endpoint that asks for longer is left alone."""
+        """Return whether a retry may help; not if the endpoint asks for a longer wait."""
         if isinstance(fault, BusyError):
             return fault.after <= self._settings.wait_most
         return isinstance(fault, ReplyError)

@@ -254,7 +254,7 @@ def node_graph(store: QuadStore, iri: str) -> "Graph":
 
     A claim is a node with ``rdf:subject``, ``rdf:predicate``, ``rdf:object`` and
     ``shiyi:confidence``. What only a named graph asserts is not asserted. Restricted sources are
-    left out. Raise :class:`UsageError` where nothing is said.
+    left out. Raise :class:`UsageError` for no statement.
     """
     hidden = find_restricted(store)
     quads = [each for each in description(store, NamedNode(iri)) if not hidden.hides(each)]

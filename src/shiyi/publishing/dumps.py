@@ -68,7 +68,7 @@ def write_json_ld(quads: Iterable[Quad], file: IO[bytes]) -> None:
 
 
 def json_ld(quads: Iterable[Quad]) -> dict[str, Any]:
-    """Return the same as plain values, whatever the order of the statements."""
+    """Return the same as plain values, for any order of the statements."""
     ordered = sorted(quads, key=lambda quad: str(quad.subject))
     return {"@context": context(), "@graph": list(_nodes(ordered))}
 

@@ -84,7 +84,7 @@ def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[byt
 
 
 def lowered_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield sorted lines without triple terms, sorted again, each line once."""
+    """Yield sorted lines without triple terms, sorted, each line once."""
     last: set[bytes] = set()  # of blank nodes, which are sorted behind all IRIs
     for subject, about in groupby(lines, key=subject_of):
         own = list(about)

@@ -230,7 +230,7 @@ class Projection:
         """Return the weighted PageRank of every node that has a claim.
 
         ``before``, the ranks of this graph before a few claims changed, makes it faster. Where it
-        was written for these settings, it is not made again.
+        was written for these settings, it is not rebuilt.
         """
         size = len(self.nodes)
         if (
@@ -413,7 +413,7 @@ def load_edges(store: QuadStore) -> Iterator[Edge]:
 def update_edges(projection: Projection, gone: Collection[str], come: Sequence[Edge]) -> Projection:
     """Return the adjacency without the claims ``gone`` and with the edges ``come``.
 
-    Walks give the same as in one made again; only the numbers of new nodes differ. Where nothing
+    Walks give the same as in a rebuilt one; only the numbers of new nodes differ. Where nothing
     changes it is the same one.
     """
     table, places = projection.claims.table, projection.claims.places

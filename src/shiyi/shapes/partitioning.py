@@ -226,7 +226,7 @@ def validate_parts(
     """List what ``validate(lowered(read()), shapes)`` lists, with one part at a time in memory.
 
     All quads of a subject stand together in ``read()``, as a store or a sorted dump gives them;
-    it is called again where a fault may be one of several. ``types`` are the quads of rdf:type
+    it is called twice where a fault may be one of several. ``types`` are the quads of rdf:type
     and rdfs:subClassOf, in any order. Shapes that look further than a node and the classes of its
     values are checked over everything at once.
     """

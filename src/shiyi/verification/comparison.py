@@ -260,7 +260,7 @@ def verify_claims(
 ) -> Outcome:
     """Compare the claims with each installed corpus and write one table of pointers a corpus.
 
-    A corpus whose files, rules and claims are those of the last run is skipped. Nothing
+    A corpus with the files, rules and claims of the last run is skipped. Nothing
     is written of a sample. Raise :class:`UsageError` for an unknown corpus, and
     :class:`TableError` for files of another version.
     """

@@ -28,7 +28,7 @@ class _DescribedCorpus(BaseModel):
 
 
 class Join(_DescribedCorpus):
-    """A file whose rows complete those of a table that have the same cell ``on``."""
+    """A file of rows that complete those of a table with the same cell ``on``."""
 
     file: str
     on: str

@@ -16,7 +16,7 @@ CLINICAL = frozenset(
         "Constitution",
     }
 )  # fmt: skip
-INVERSE = "^"  # before a relation whose subject the text names, and its title the object
+INVERSE = "^"  # before a relation with a subject that the text names, and the title as object
 EXACT = frozenset({"hasIngredient", "derivedFromOrganism", "usesPart"})
 SAFETY = frozenset(
     {

@@ -48,6 +48,6 @@ def find_records(table: Table, folder: Path, key: str, base: Path) -> Iterable[R
 
 
 def _version(path: Path) -> str:
-    """Return the name of a file as it is now: one that changed is read again."""
+    """Return the name of a file with its version: one that changed is reread."""
     state = path.stat()
     return f"{path} {state.st_size} {state.st_mtime_ns}"

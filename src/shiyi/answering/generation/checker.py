@@ -41,7 +41,7 @@ def fault_of(
     None is that has a phrase of advice that may harm (:func:`dangers`). A sentence over several
     claims is cut into clauses; each has to be verified by one of the claims, or by several that
     share an end and the relation, and each claim has to be stated. ``topics`` are the names of
-    what the sentences before are about, so that this one need not name it again.
+    what the sentences before are about, so that this one need not repeat it.
 
     >>> goji = Premise(frozenset({"goji"}), "hasNature", frozenset({"neutral"}))
     >>> fault_of("Goji is neutral.", [goji])

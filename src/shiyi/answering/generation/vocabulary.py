@@ -19,7 +19,7 @@ from shiyi.linking.normalization import fold
 from shiyi.ontology.lexicon import rows
 
 ANY: Final = "any"  # the key of words that state nothing: connectives, forms of address
-SYNONYMS: Final = "synonyms"  # the key of words that mean the same, wherever one of them stands
+SYNONYMS: Final = "synonyms"  # the key of words that mean the same
 PURPOSES: Final = "purposes"  # the key of synonyms that name a condition by what is sought for it
 PARAPHRASES: Final = "paraphrases"  # the key of words by which what a note says may be repeated
 GUARDING: Final = "guarding"  # the key of words by which what a note forbids may be forbidden

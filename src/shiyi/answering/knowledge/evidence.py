@@ -20,7 +20,7 @@ _Place = NamedNode | DefaultGraph
 # for a moment, since an answer reads most claims in two languages
 _CITED_CACHE: Final = 4096
 _READ_CACHE: Final = 256
-_RATED_CACHE: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
+_RATED_CACHE: Final = 65_536  # claims with a cached rating: a hub has tens of thousands to rank
 _SUREST: Final = (
     EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
     EvidenceKind.PREDICTED,
@@ -31,7 +31,7 @@ _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items(
 class Evidences:
     """Reads evidence when it is first cited; safe to share between threads.
 
-    Claims that are ``assumed`` are read as accepted ones, in whichever graph they are. ``places``
+    Claims that are ``assumed`` are read as accepted ones, in any graph. ``places``
     are graphs beside the accepted view that hold evidence of claims among the facts.
     """
 

@@ -20,7 +20,7 @@ from shiyi.ontology.schema import Schema
 FILE: Final = "facts.safetensors"
 _FORMAT: Final = "4"
 _POSITIVE, _DERIVED, _LANGUAGE = 1, 2, 4  # bits of a flag, above which the language is counted
-_CACHED: Final = 4096  # concepts and claims whose facts stay as they were read last (Shiyi's)
+_CACHED: Final = 4096  # concepts and claims with cached facts (Shiyi's)
 Ints = NDArray[np.int32]
 
 

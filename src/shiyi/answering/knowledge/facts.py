@@ -30,7 +30,7 @@ COUNTLESS: Final = frozenset({"Claim", "Evidence", "Text"})  # classes of very m
 _DEFAULT, _DERIVED = DefaultGraph(), graph("derived")
 _Graph = NamedNode | DefaultGraph
 BILINGUAL: Final = "mul"  # as BCP 47 marks what is in several languages
-_CACHED: Final = 4096  # concepts whose facts stay grouped
+_CACHED: Final = 4096  # concepts with cached groups of facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Facts:
         return _merge_sorted([about.get(each, ()) for each in predicates])
 
     def inverse(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
-        """List asserted facts whose object is ``object_``, surest first."""
+        """List asserted facts with the object ``object_``, highest confidence first."""
         toward = self._toward(object_)
         return _merge_sorted([toward.get(each, ()) for each in predicates])
 

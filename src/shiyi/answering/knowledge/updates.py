@@ -167,7 +167,7 @@ def apply_changes(
 
 
 def reread_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:
-    """Read again what derived claims rest on."""
+    """Reload the premises of derived claims."""
     found: dict[str, tuple[str, ...]] = {}
     for claim in claims:
         links = store.match(NamedNode(claim), PROV.wasDerivedFrom, None, graph("derived"))
@@ -182,7 +182,7 @@ def reread_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> 
 
 
 def reread_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> Facts:
-    """Read again how some concepts are named, classed and placed."""
+    """Reload the names, classes and places of some concepts."""
     if not concepts:
         return facts
     labels: dict[str, Mapping[str, str] | None] = {}
@@ -383,7 +383,7 @@ def _counted_claims(file: FactFile) -> Stated:
 
 
 def refresh_files(base: KnowledgeBase, schema: Schema) -> bool:
-    """Write the files again where they no longer open, or much changed since; return whether."""
+    """Rewrite the files where they do not open, or much changed since; return whether."""
     try:
         _open_state(base, schema, base.store, ())
     except IndexMismatchError:
@@ -416,7 +416,7 @@ def write_state(
 def _since(
     base: KnowledgeBase, file: FactFile, hidden: Collection[str]
 ) -> tuple[list[str], list[str]]:
-    """List claims and concepts to read again; ``IndexMismatchError`` for too many."""
+    """List claims and concepts to reload; ``IndexMismatchError`` for too many."""
     claims = dict.fromkeys(each for each in hidden if each.startswith(f"{ID}claim/"))
     concepts = dict.fromkeys(each for each in hidden if each not in claims)
     if derivation(base.store) != file.derivation:

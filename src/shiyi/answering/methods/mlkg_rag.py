@@ -112,7 +112,7 @@ def _nearest(query: Query, runtime: Runtime) -> Iterator[tuple[str, str, float, 
 
 
 RELAXED: Final = ("history", "age", "sex")  # Shiyi's: in this order, where no case is left
-_ALIKE: Final = 0.3  # Shiyi's: share of the words from which a case is like, whatever its class
+_ALIKE: Final = 0.3  # Shiyi's: share of the words from which a case is similar, in any class
 _SHARED: Final = 0.5  # Shiyi's: what the share of common symptoms weighs beside the words
 _FILED: Final = 0.1  # Shiyi's: what it weighs that a case is filed under the classes
 _BESIDE: Final = 0.5  # Shiyi's: what a pattern weighs that no disease of the classes shows

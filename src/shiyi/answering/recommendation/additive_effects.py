@@ -45,7 +45,7 @@ EFFECTS: Final = (
     _effect("e_stimulation", "symptom-raised-blood-pressure class-stimulant"),
 )  # fmt: skip
 _CUES: Final = Cues("additive-effects")
-_MOST_NOTED: Final = 256  # interactions of one thing whose notes are read, each from the store
+_MOST_NOTED: Final = 256  # interactions of one thing with notes read, each from the store
 _MINOR, _UNSURE, _SURE, _MAJOR = range(-1, 3)  # how far a record counts; two have to be sure
 
 

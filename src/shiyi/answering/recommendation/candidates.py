@@ -290,7 +290,7 @@ def _adds_up(iri: str, beside: Iterable[tuple[str, ...]], safety: Safety) -> boo
 
 def _drop_unsupported(parsed: Question, paths: Iterable[Path], safety: Safety) -> list[Path]:
     """Drop effects rated insufficient or absent; supplements need a rated effect if any has."""
-    effect = SHIYI.isEffectiveFor.value  # the only property whose evidence is so rated
+    effect = SHIYI.isEffectiveFor.value  # the only property with evidence rated so
     supported = [
         p
         for p in paths
@@ -336,7 +336,7 @@ def seasonal(parsed: Question, facts: Facts) -> frozenset[str]:
 
 
 def _fitting_only(parsed: Question, facts: Facts) -> Iterable[str]:
-    """List dishes of the season (and form) asked for, whatever they are good for."""
+    """List dishes of the season (and form) asked for, with any benefit."""
     methods = set(_methods(parsed))
     for season in parsed.seasons:
         for fact in facts.inverse(season, SHIYI.suitableSeason):

@@ -1,6 +1,6 @@
 """Search over text units: by words with tantivy (BM25), by meaning with vectors.
 
-The index of a build lies in one file, which is never written to again: it is unpacked into a
+The index of a build lies in one file, which is never changed: it is unpacked into a
 temporary folder of the process, where it follows the claims that change.
 """
 

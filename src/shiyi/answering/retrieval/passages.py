@@ -57,7 +57,7 @@ class Unit:
 def units(store: QuadStore, facts: Facts) -> Iterator[Unit]:
     """Yield every accepted claim, every definition and every passage of a base.
 
-    Derived claims stay out: they say again what their premises say.
+    Derived claims are left out: they repeat their premises.
     """
     notes = _notes(store)
     for found in facts.by_subject.values():

@@ -60,7 +60,7 @@ class NodeClasses:
         return found
 
     def after(self, nodes: Strings, classes: Mapping[str, str], changed: Collection[str]) -> Self:
-        """Return them after a change: ``nodes`` begin with the old; ``changed`` are read again."""
+        """Return them after a change: ``nodes`` begin with the old; ``changed`` are reloaded."""
         known = np.full(len(nodes), _UNMET, np.int16)
         known[: len(self._known)] = self._known
         again = [place for place in map(nodes.place, changed) if place is not None]
@@ -120,7 +120,7 @@ class PathFinder(Protocol):
         rank: Mapping[str, float],
         concepts: Collection[str],
     ) -> "PathFinder":
-        """Return one for a changed base; ``concepts`` are read again."""
+        """Return one for a changed base; ``concepts`` are reloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class SparqlFinder:
         rank: Mapping[str, float],
         concepts: Collection[str],
     ) -> "SparqlFinder":
-        """Return one for a changed base; ``concepts`` are read again."""
+        """Return one for a changed base; ``concepts`` are reloaded."""
         adjacency = self.adjacency.after(projection, facts, planner, rank, concepts)
         return replace(self, adjacency=adjacency)
 
@@ -200,7 +200,7 @@ class ProjectionFinder:
         rank: Mapping[str, float],
         concepts: Collection[str],
     ) -> "ProjectionFinder":
-        """Return one that walks a changed adjacency; ``concepts`` are read again."""
+        """Return one that walks a changed adjacency; ``concepts`` are reloaded."""
         made = ProjectionFinder(projection, facts, planner, rank)
         classes = self._classes.after(projection.nodes, facts.classes, concepts)
         made.__dict__["_classes"] = classes

@@ -1,6 +1,6 @@
 """Pivots of an answer: the smallest sets of claims that decide its verdict and recommendations.
 
-Each set is verified: the question is asked again without its claims, or with a candidate.
+Each set is verified: the question is repeated without its claims, or with a candidate.
 """
 
 from collections.abc import Iterable, Iterator
@@ -117,7 +117,7 @@ class _Search:
                 return
 
     def additions(self) -> Iterator[Pivot]:
-        """Yield the candidates whose acceptance changes the verdict or a recommendation."""
+        """Yield the candidates that change the verdict or a recommendation if accepted."""
         about = {m.iri for m in self.base.linked if m.iri}
         about |= {each.iri for each in self.base.recommendations}
         now = {VERDICT: _verdict(self.base), RECOMMENDATION: _labels(self.base)}

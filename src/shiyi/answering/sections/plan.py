@@ -130,7 +130,7 @@ def _write_forms(
     unanswered = parsed.frame.has_cue("unanswered")
     part.sections = [s for s in part.sections if s.heading in _OF_CARE or not unanswered]
     for poison in (p for m in parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)):
-        part.warn(context, poison, is_stated=parsed.urgent)  # whatever was asked; once
+        part.warn(context, poison, is_stated=parsed.urgent)  # for any ask; once
     if method == "fused" and not (parsed.urgent or parsed.wants("evidence", "list")):
         write_ratings(context, part)
     write_reading(context, part)
@@ -261,7 +261,7 @@ def _rests(part: Contribution) -> bool:
 def _forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the forms of what is asked, after the safety check of the things named."""
     parsed = context.parsed
-    if parsed.alarm == "self_harm":  # whatever is recorded may be a means
+    if parsed.alarm == "self_harm":  # any record may be a means
         return [_write_warned_verdict] if _asks_of_medicine(parsed) else []
     if parsed.urgent:
         return [_keep_warnings] if parsed.groups and parsed.meets_anything() else []

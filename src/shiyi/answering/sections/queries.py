@@ -35,7 +35,7 @@ _HARMS: Final = "contraindicatedIn|cautionIn|aggravates|^unsuitableFood"
 _MEETS: Final = "interactsWith|^interactsWith|potentiallyInteractsWith|^potentiallyInteractsWith"
 _OPPOSES: Final = "opposes|^opposes|fears|^fears|incompatibleWith|^incompatibleWith"
 _PATHS: Final = {BENEFIT: _BENEFITS, HARM: _HARMS, MEETS: _MEETS, "opposes": _OPPOSES}
-_JOINED: Final = {  # the predicates whose claims bear out a condition
+_JOINED: Final = {  # the predicates of claims that support a condition
     BENEFIT: tuple(p.removeprefix("^") for p in _BENEFITS.split("|")),
     HARM: (*(local_name(p.value) for p in CAUTION), "unsuitableFood"),
     MEETS: tuple(local_name(p.value) for p in INTERACTION),
@@ -222,7 +222,7 @@ def _year(condition: Condition) -> str:
 
 
 def _ranked_by(frame: Frame, conditions: Sequence[Condition]) -> str:
-    """Return the property whose values are counted in a rank."""
+    """Return the property that a ranking counts values of."""
     named = next((c.property for c in conditions if c.property in (MEETS, BENEFIT, HARM)), "")
     known = {"interactsWith": MEETS, "hasMeridianTropism": "hasMeridianTropism"}
     return named or next((known[r] for r in frame.wanted.relations if r in known), _USED)

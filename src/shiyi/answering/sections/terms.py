@@ -286,7 +286,7 @@ def _write_taken(context: AnswerContext, part: Contribution) -> None:
 
 
 def _list_taken(frame: Frame) -> tuple[Focus, ...]:
-    """List what was swallowed: what is said to be eaten, else what is named before a remedy."""
+    """List what was swallowed: what is stated as eaten, else what is named before a remedy."""
     if eaten := frame.of_role("eaten"):
         return eaten
     remedies = [f.start for f in frame.of_role("asked_about")]

@@ -152,7 +152,7 @@ def _of_kin(
 
 
 _MOST_COMPARED, _MOST_CONFUSED, _MOST_CAUTIONED = 12, 1, 4
-_MOST_PAIRS = 16  # of a material and an ailment, whose rating is looked up
+_MOST_PAIRS = 16  # of a material and an ailment, to look up the rating
 RATED: Final = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
 
 

@@ -23,8 +23,8 @@ _LONG_ENOUGH: Final = 2  # characters of a Chinese name; of an English one, five
 
 YEAR: Final = "listedYear"  # of the batch in which a thing was listed; no property of the base
 RATING: Final = "rating"
-BENEFIT: Final = "benefit"  # whatever relation says that a thing is good for something
-HARM: Final = "harm"  # whatever relation warns of a thing in a state
+BENEFIT: Final = "benefit"  # any relation that states a benefit
+HARM: Final = "harm"  # any relation that warns in a state
 MEETS: Final = "interactsWith"
 _LISTING: Final = frozenset({"list", "property", "avoid", "advice", "regulation"})
 

@@ -528,7 +528,7 @@ def _states(frame: Frame, before: Frame, ask: AskType, *, same: bool) -> list[Fo
 
 
 def _merge_focuses(old: Iterable[Focus], new: Iterable[Focus]) -> tuple[Focus, ...]:
-    """Join two lists of things; what is named again is as it was named last."""
+    """Join two lists of things; a repeated thing is as it was named last."""
     found = {f.iri or f.text: f for f in old}
     found |= {f.iri or f.text: f for f in new}
     return tuple(found.values())

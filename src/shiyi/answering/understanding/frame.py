@@ -1,6 +1,6 @@
 """The frame: one typed value that says what a question asks, of what, and for whom.
 
-Everything after the reader reads the frame; the words of the question are not read again. A client
+Everything after the reader reads the frame; the question is not parsed a second time. A client
 sends the frame of the turn before as the context of the next, so it is parsed like any input.
 """
 

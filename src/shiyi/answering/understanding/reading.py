@@ -181,7 +181,7 @@ def _second_ask(text: QuestionText, frame: Frame, reader: Reader) -> tuple[AskTy
 
 
 def _with_first(frame: Frame, ask: AskType) -> Frame:
-    """Return a frame whose first ask is another, with the probability of the first."""
+    """Return a frame with another first ask, and the probability of the first."""
     others = tuple(each for each in frame.asks[1:] if each.type != ask)
     sure = max(frame.confidence, _SECOND) if ask == "list" else frame.confidence
     return replace(frame, asks=(Intent(ask, sure), *others), polarity="positive")

@@ -59,7 +59,7 @@ class Section:
         self.lines.append(Line(((text, facts),), depth))
 
     def item(self, *pieces: Piece, depth: int = 1) -> None:
-        """Append a line whose pieces each bear their own marks."""
+        """Append a line of pieces with their own marks."""
         self.lines.append(Line(tuple(p for p in pieces if p[0]), depth))
 
 
@@ -234,7 +234,7 @@ _MOST_ASKED, _MOST_FLAGS, _MOST_CHECKS = 3, 6, 3
 
 
 def remove_withdrawn(part: Contribution, evidences: Evidences, language: str) -> None:
-    """Remove lines, warnings, recommendations and paths whose claim is no longer accepted.
+    """Remove lines, warnings, recommendations and paths of claims no longer accepted.
 
     What is left out is reported among what is missing, never silently.
     """

@@ -204,7 +204,7 @@ class Uploads:
         return self._begin(upload)
 
     def link(self, upload: Upload, asked: LinkedNames) -> Upload:
-        """Read the rows again that some words stand in, with the concepts which these mean.
+        """Reread the rows with some words, with the concepts that these mean.
 
         Raise FormError where words name no concept or several, StaleError while rows are read.
         """

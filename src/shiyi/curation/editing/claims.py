@@ -135,7 +135,7 @@ def load_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | N
 
 
 def load_source(store: QuadStore, iri: str) -> Source | None:
-    """Read a source from whichever graph describes it; None where none does."""
+    """Read a source from the graph that describes it; None where none does."""
     try:
         node = NamedNode(iri)
     except ValueError:

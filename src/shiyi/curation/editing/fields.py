@@ -29,7 +29,7 @@ class Constraint:
     """The constraint of one shape on one path: its message, and the values it allows."""
 
     shape: str  # local name of the node shape
-    target: str  # the class it speaks of, or the property whose subjects it speaks of
+    target: str  # its target class, or the property that its targets are subjects of
     path: str  # local name where it is Shiyi's, else the IRI
     message_zh: str
     message_en: str

@@ -203,7 +203,7 @@ def _degree(store: QuadStore, node: NamedNode) -> int:
     return sum(1 for _ in islice(quads, _MOST))
 
 
-_GRACE = 1.0  # seconds after the deadline until a worker whose parent died ends itself
+_GRACE = 1.0  # seconds after the deadline until a worker without a parent ends itself
 
 
 def main(memory_mib: str, rows: str, size: str) -> None:

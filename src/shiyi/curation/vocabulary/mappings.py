@@ -91,7 +91,7 @@ def list_mappings(
 
 
 def list_mappings_of(store: QuadStore, subject: str) -> list[Mapping]:
-    """List every mapping of a concept, whatever its status."""
+    """List every mapping of a concept, of any status."""
     nodes = [q.subject for q in store.match(None, DCTERMS.subject, NamedNode(subject), MAPPINGS)]
     results = (read_mapping(store, node) for node in nodes if isinstance(node, NamedNode))
     return [each for each in results if each]

@@ -115,7 +115,7 @@ def generate_questions(
 ) -> QuestionSet:
     """Make questions from the relations of ``source``; ``limit`` draws that many relations.
 
-    Raises ``FormatError`` for a source whose relations fit no template.
+    Raise ``FormatError`` for a source without a relation that fits a template.
     """
     store, concepts = bench.base.store, bench.view.concepts
     bearing = sources_of(store)
@@ -242,7 +242,7 @@ def claim_questions(
     """
     each = EACH if limit is None else max(1, limit // len(KINDS))
     plain = _sample_questions(sorted(_plain(facts), key=lambda q: q.id), seed, 3 * each)
-    others = plain[each:] or plain  # a small base asks the same again, two at once
+    others = plain[each:] or plain  # a small base repeats a question, two at once
     two = [
         GeneratedQuestion(f"{a.id}+{b.id}", a.question + b.question, a.claims | b.claims, "two")
         for a, b in zip(others[::2], others[1::2], strict=False)
@@ -310,7 +310,7 @@ def _ask_by_synonym(facts: Facts, linker: Linker) -> Iterator[GeneratedQuestion]
 def surest_questions(
     store: QuadStore, index: LabelIndex, seed: int, limit: int | None = None
 ) -> QuestionSet:
-    """Make multiple-choice questions all of whose options are on record, one surer than the others.
+    """Make multiple-choice questions with recorded options, one of higher confidence.
 
     Who holds every claim for equally sure can only draw.
     """

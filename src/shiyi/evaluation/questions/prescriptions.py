@@ -51,7 +51,7 @@ def load_prescriptions(path: Path, limit: int | None = None) -> Prescriptions:
 
 
 def load_triples(path: Path, limit: int | None = None) -> tuple[tuple[WeightedTriple, ...], Skips]:
-    """Read tab-separated head, relation, tail, confidence; the same four again are counted.
+    """Read tab-separated head, relation, tail, confidence; repetitions are counted.
 
     A triple that stands with two confidences is stored with both, as in PPI5k.
     """

@@ -46,7 +46,7 @@ class View:
         """Read the accepted view; ``without`` names sources by their id.
 
         A claim stays where other evidence bears it. Sources of one lineage are withheld together.
-        The claims ``withheld`` are withheld, whatever bears them.
+        The claims ``withheld`` are withheld with all their evidence.
         """
         gone = withheld | (_withheld_claims(store, without) if without else frozenset())
         edges = [e for e in load_edges(store) if e.claim not in gone]

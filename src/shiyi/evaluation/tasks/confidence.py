@@ -25,7 +25,7 @@ from shiyi.reasoning.embeddings.triples import Longs, Names, Row, TripleArray
 from shiyi.reasoning.embeddings.ukge import BENCHMARK, holdout, train
 from shiyi.settings import ReasoningSettings
 
-LINKS: Final = 20_000  # rows whose tails are ranked, drawn by the seed where there are more
+LINKS: Final = 20_000  # rows with ranked tails, drawn by the seed where there are more
 BOTH_WAYS: Final = "both_ways"
 _SYMMETRIC: Final = 0.5  # share of a relation's training rows that also stand turned round
 

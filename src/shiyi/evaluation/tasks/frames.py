@@ -93,7 +93,7 @@ def measure_frames(path: Path, runtime: Runtime) -> Report:
 def _read(row: dict[str, str], runtime: Runtime) -> tuple[Frame, str]:
     """Return the frame of an utterance after its previous turn, and what it asks by itself.
 
-    A turn that only goes back to the one before asks for clarification, whatever it takes over.
+    A turn that only refers to the one before asks for clarification.
     """
     context = Context()
     for turn in filter(None, _CUES["speaker"].split(row["previous_turn"])):

@@ -84,7 +84,7 @@ def _count(removed: Counter[str], kind: str, count: int) -> None:
 
 
 def _without(text: str, value: str, kind: str, removed: Counter[str]) -> str:
-    """Remove a known value wherever it stands; one too short to tell from words stays."""
+    """Remove each occurrence of a known value, except one too short to tell from words."""
     if len(value) < 2 or (value.isascii() and len(value) < 3):
         return text
     pattern = re.escape(value)

@@ -39,7 +39,7 @@ class Extraction:
 
     ``quads`` are for the graph of the source, ``classes`` are those of concepts they bring.
     ``refused`` counts by reason the statements that no claim could be made of. ``parked`` is the
-    reason for which the passage is to be tried again.
+    reason for which the passage is to be retried.
     """
 
     found: tuple[ExtractedStatement, ...] = ()
@@ -55,7 +55,7 @@ class Extractor(Protocol):
 
     name: str
     version: str
-    by_model: bool  # whether a model reads, whose word alone never asserts anything
+    by_model: bool  # whether a model reads; a model alone never asserts anything
 
     def trust(self, settings: IngestSettings) -> float:
         """Return the factor by which a source's weight counts where this extractor read it."""

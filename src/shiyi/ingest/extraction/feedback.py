@@ -1,4 +1,4 @@
-"""Counter-examples for prompts, and passages to be tried again."""
+"""Counter-examples for prompts, and passages to be retried."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

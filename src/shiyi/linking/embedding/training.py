@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Pair(NamedTuple):
-    """Two texts of one concept, and the class whose other members are its hard negatives."""
+    """Two texts of one concept, and the class that its hard negatives are drawn from."""
 
     one: str
     other: str

@@ -32,7 +32,7 @@ def filter_by_bound(
     own: Collection[str],
     threshold: float,
 ) -> NDArray[np.int64]:
-    """Keep the ``places`` whose names may have a Jaccard similarity of ``threshold`` with ``own``.
+    """Keep the ``places`` of names that may reach a Jaccard similarity of ``threshold``.
 
     Two sets as alike as that share at least that part of either; the 3-grams of a name that are
     among ``own`` are counted as often as they stand, and by hashes, so never too few. Where a gram
@@ -140,7 +140,7 @@ def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return hashes[first]
 
 
-_LATE = 300_000  # words that are known to be written, so that they are not written again (Shiyi's)
+_LATE = 300_000  # words known to be written, so that they are not rewritten (Shiyi's)
 FORGIVEN = 5  # letters from which a word may be misspelt
 _FILES = {"words": np.uint64, "spellings": np.uint64, "keys": np.uint64, "key_places": np.uint32}
 
@@ -298,7 +298,7 @@ class UmlsNames:
         return cls(folder)
 
     def similar(self, mention: str) -> list[UmlsNameMatch]:
-        """Return the names whose Jaccard similarity with the folded mention is at least 0.7.
+        """Return the names with a Jaccard similarity to the folded mention of at least 0.7.
 
         And those of the same words in another number or order: few letters tell berry from berries.
         """
@@ -459,7 +459,7 @@ def _in_words(folder: Path, size: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _name_batches(folder: Path, size: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the folded names again, a batch at a time, with the place of the first."""
+    """Yield the folded names in batches, with the place of the first."""
     ends, start = _map_array(folder / "ends.bin", np.int64), 0
     with (folder / "text.bin").open("rb") as text:
         for first in range(0, size, _BATCH):

@@ -180,7 +180,7 @@ class Structure:
         return np.where(self.keys[place] == keys, self.weights[place], 0.0)
 
     def _chance(self, triples: Longs, own: Values) -> Values:
-        """Return the share of all resource that ends at the tail wherever one starts."""
+        """Return the share of all resource that ends at the tail from any start."""
         mine = self.strength[triples[:, 2]] - own
         return np.maximum(mine, 1e-9) / max(float(self.strength.sum()), 1e-9)
 

@@ -199,7 +199,7 @@ def list_reviewed(store: QuadStore) -> frozenset[str]:
 
 
 def compute_decayed(store: QuadStore) -> Mapping[str, float]:
-    """Return the confidence of each claim that a retracted source states, counted again.
+    """Return the recomputed confidence of each claim that a retracted source states.
 
     A source is retracted where any graph says ``shiyi:status shiyi:retracted`` of it.
     """

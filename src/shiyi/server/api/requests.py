@@ -326,7 +326,7 @@ def answer_turn(
     """Answer a question in its context, where the site has conversations.
 
     What is ``dropped`` of the profile is forgotten for this question and those after it. The answer
-    to a ``shared`` question is made once for each version of the store, and heard of once.
+    to a ``shared`` question is made once for each version of the store, and reported once.
     """
     made = partial(_answer_turn, site, request, listener, dropped)
     turn = cache.entry(shared, made, lambda _: _TURN, "answers") if shared else made()

@@ -452,7 +452,7 @@ class EventQueue:
         self.has_draft = self.has_sentence = False
 
     def receive_draft(self, answer: Answer) -> None:
-        """Queue the paths and the warnings, which stand whatever a model writes."""
+        """Queue the paths and the warnings, which no model changes."""
         self.has_draft = True
         sent = answer.to_json()
         for name in ("path", "warning"):

@@ -255,7 +255,7 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
 
 
 def _same_person(lockout: Lockout, mine: Account) -> None:
-    """Ask for the password again before what a borrowed browser must not do."""
+    """Ask for the password before what a borrowed browser must not do."""
     address, proof = request.remote_addr or "", "session"
     lockout.check(mine.name, address, proof)
     if mine.hashed and not matches(mine.hashed, request.form.get("password", "")[:LONGEST]):

@@ -1,4 +1,4 @@
-"""Posted forms: read into the requests of the desk, and shown again with what is wrong."""
+"""Posted forms: read into the requests of the desk, and shown with what is wrong."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps

@@ -137,7 +137,7 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
         return _thing(reader(), desk.writing(), request.values.get("iri", ""))
 
     def undone() -> str:
-        """Show the history again, beside which an undoing failed."""
+        """Show the history with the fault of an undo."""
         return history()
 
     @routes.post("/undo")

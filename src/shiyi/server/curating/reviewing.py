@@ -46,7 +46,7 @@ _LOG: Final = logging.getLogger(__name__)
 FILE: Final = "queue.cache"
 PAGE: Final = 25
 _DISPUTES: Final = 50
-_FEW: Final = 2000  # claims that are read again one by one; more than these, all are
+_FEW: Final = 2000  # claims that are reloaded one by one; above this, all are
 
 
 class LiveQueue:
@@ -93,12 +93,12 @@ class LiveQueue:
         if queue.sequence != sequence:
             try:
                 queue.save(path, base.release, sequence, journal.digest(sequence))
-            except OSError as fault:  # a full disk: the next start makes the queue again
+            except OSError as fault:  # a full disk: the next start rebuilds the queue
                 _LOG.warning("the review queue could not be saved: %s", fault)
         return queue
 
     def prepare(self) -> None:
-        """Begin to make the queue of a base that takes changes: a curator signs in meanwhile."""
+        """Start to make the queue of a writable base, while a curator signs in."""
         is_made = self._queue is not None or self._building.locked()
         if self._curation.changes is not None and not is_made:
             threading.Thread(target=self._prepare, daemon=True).start()

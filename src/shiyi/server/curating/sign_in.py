@@ -38,7 +38,7 @@ class Lockout:
         self._wrong = Throttle(MINUTES * 60, f"too many wrong tries; wait {MINUTES} minutes")
 
     def check(self, name: str, address: str, proof: str = "") -> None:
-        """Raise 429 after too many wrong tries, whatever the password."""
+        """Raise 429 after too many wrong tries, even for the right password."""
         for key, limit in _attempt_counts(name, address, proof).items():
             self._wrong.check(key, limit)
 

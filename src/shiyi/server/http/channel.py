@@ -7,7 +7,7 @@ from waitress.channel import HTTPChannel
 class Channel(HTTPChannel):  # type: ignore[misc] # waitress has no types
     """A channel where the main loop waits for a thread that sends.
 
-    The stock one only tries the lock and polls again. That is a busy loop, which holds the lock of
+    The stock one only tries the lock and polls. That is a busy loop, which holds the lock of
     the interpreter while the thread needs it to go on, for 5 ms each time.
     """
 

@@ -52,7 +52,7 @@ class _Entry:
 class _Value:
     version: int
     value: object
-    due: float  # monotonic seconds before which it is not counted again
+    due: float  # monotonic seconds before which it is not recounted
 
 
 class PageCache:

@@ -11,7 +11,7 @@ from cachetools import TTLCache
 from werkzeug.exceptions import TooManyRequests
 
 FAILURES: Final = 20  # wrong tokens from one network
-SECONDS: Final = 60.0  # until that network may try again
+SECONDS: Final = 60.0  # until that network may retry
 _KEYS: Final = 20_000  # that one throttle remembers
 _NETWORK_BITS: Final = 64  # of an IPv6 address, that one household or company has
 

@@ -276,7 +276,7 @@ def pictures() -> frozenset[str]:
 
 
 def _moved_to(name: str) -> str:
-    """Return the page of that name in whichever folder, with or without its ending."""
+    """Return the page of that name in any folder, with or without its ending."""
     last = Path(name).name.lower()
     return next((each for each in page_files() if Path(each).name in {last, f"{last}.md"}), "")
 

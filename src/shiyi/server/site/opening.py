@@ -60,7 +60,7 @@ class Refresher:
         expire: Callable[[], None],
         follow: Follow = lambda claims, concepts: None,
     ) -> None:
-        """Update ``holder``; ``follow`` is called with the claims and concepts to read again."""
+        """Update ``holder``; ``follow`` is called with the claims and concepts to reload."""
         self._living, self._changes, self._expire = living, changes, expire
         self._follow = follow
         self._turn, self._asked = threading.Lock(), threading.Event()
@@ -85,13 +85,13 @@ class Refresher:
             self.rederive_soon()
 
     def rederive_soon(self) -> None:
-        """Infer the inherited cautions again, in the background; several wishes are one."""
+        """Re-infer the inherited cautions in the background; concurrent requests are one."""
         if not self._asked.is_set():
             self._asked.set()
             threading.Thread(target=self._rederive_logged, daemon=True).start()
 
     def rederive(self) -> int:
-        """Infer the inherited cautions again and write what differs; return how many claims did."""
+        """Re-infer the inherited cautions, write the differences and return their number."""
         writer = self._changes.writer
         with self._turn:
             self._asked.clear()
@@ -125,7 +125,7 @@ class Refresher:
     def _rederive_logged(self) -> None:
         try:
             self.rederive()
-        except ShiyiError as fault:  # a closing server, a full disk: the next change tries again
+        except ShiyiError as fault:  # a closing server, a full disk: the next change retries
             self._asked.clear()
             _LOG.warning("inherited cautions could not be inferred again: %s", fault)
 

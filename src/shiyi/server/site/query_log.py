@@ -24,7 +24,7 @@ from shiyi.metrics import SLOW
 from shiyi.ontology.terms import PREFIXES
 
 FILE: Final = "queries.jsonl"
-LARGEST: Final = 10_000_000  # bytes; then it begins again, and the last one is stored beside it
+LARGEST: Final = 10_000_000  # bytes; then a new file begins, and the last one is stored beside it
 _LONGEST: Final = 2_000  # characters of one query
 _PAUSE: Final = 0.5  # seconds
 _TOGETHER: Final = 200  # lines written at once
@@ -76,7 +76,7 @@ class QueryLog:
     def note(self, text: str, form: str, outcome: str, seconds: float, size: int = 0) -> None:
         """Write down one query: its shape, its form, how it went, and what it took.
 
-        Beyond ten thousand lines that wait, what comes is left out.
+        Above ten thousand waiting lines, new ones are left out.
         """
         if self._waiting.qsize() >= _MOST_WAITING:
             return
@@ -162,7 +162,7 @@ def shape(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _shape_of_head(head: str) -> tuple[str, frozenset[str]]:
-    """Return the shape of the prefixes before a query, which a client sends again and again."""
+    """Return the shape of the prefixes before a query, which a client sends repeatedly."""
     trusted = _trusted_terms(head)
     return _blank_literals(head, trusted), trusted
 

@@ -22,7 +22,7 @@ _BEGAN = time.time(), time.monotonic()
 def unix_time() -> float:
     """Return seconds since 1970; where the clock on the wall was turned back, those that went by.
 
-    So a token or a session that has ended does not begin again. What was ahead of the time when
+    So an expired token or session does not become valid. What was ahead of the time when
     this process began stays ahead until the next start.
     """
     wall, steady = _BEGAN

@@ -47,7 +47,7 @@ class Claims:
 class AllowedStore(QuadStore):
     """A store that shows what may leave; it takes no changes.
 
-    What that is, is looked up again whenever ``version`` changes. With ``cases`` it shows
+    It is looked up at every change of ``version``. With ``cases`` it shows
     patients' cases, which answers may rest on; with ``open_to_all`` also what is restricted.
     Where a ``base`` is given, queries run on a copy of it that lacks what stays inside.
     """

@@ -141,7 +141,7 @@ class Timeline:
 def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Timeline:
     """Return the timeline of a thing; ``chosen`` has a dynasty, a school or a genre to filter by.
 
-    The filters leave out witnesses; what works of today state is compared whatever they are.
+    The filters leave out witnesses; what works of today state is compared under any filter.
     Raise :class:`FormatError` for a filter that has no such value.
     """
     for facet, name in chosen.items():
@@ -205,7 +205,7 @@ def _states(reader: Reader, claim: NamedNode) -> Iterator[tuple[str, EvidenceVie
 
 
 def _claims(reader: Reader, node: NamedNode) -> dict[NamedNode, tuple[str, Term]]:
-    """Return the relation and the other end of each claim about a thing, in whichever graph."""
+    """Return the relation and the other end of each claim about a thing, in any graph."""
     found: dict[NamedNode, tuple[str, Term]] = {}
     for relation in _PROPERTY_OF:
         forward, predicate = relation[0] != "^", getattr(SHIYI, relation.removeprefix("^"))

@@ -26,14 +26,14 @@ def note_digests(generation: Path) -> int:
 def has_digest(index: Path) -> bool:
     """Return whether a digest is noted of a path beside the indexes.
 
-    Counts (``index/*.json``) have none, since servers may count again, and the indexes of another
+    Counts (``index/*.json``) have none, since servers may recount, and the indexes of another
     embedder, in a folder, neither.
     """
     return index.is_file() and index.suffix != ".json"
 
 
 def update_digests(generation: Path, names: Iterable[str]) -> None:
-    """Note the digests of indexes that were written again, where those of a build are noted."""
+    """Update the digests of rewritten indexes, where those of a build are recorded."""
     with _TURN:
         if (generation / "index" / DIGESTS).exists():
             files = [generation / "index" / name for name in names]

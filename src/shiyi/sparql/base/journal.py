@@ -63,7 +63,7 @@ class JournalIndex:
                     return cls(path, base, last)
                 base.close()
             except (sqlite3.Error, TypeError):
-                pass  # a cache that cannot be read is made again
+                pass  # a cache that cannot be read is rebuilt
             _remove_index(path)
         return cls(path, None, Entry())
 
@@ -100,7 +100,7 @@ class JournalIndex:
         return Entry(*row) if row else Entry()
 
     def close(self) -> None:
-        """Release the file; what follows the checkpoint is read again at the next opening."""
+        """Release the file; what follows the checkpoint is reread at the next opening."""
         with self._turn:
             if self._base is not None:
                 self._base.close()
@@ -262,7 +262,7 @@ class Journal:
 
     ``notice`` says what was cut off at opening: the last record of a writer that was killed. The
     keys of a long journal stand in ``<name>.index``, so that only what follows its checkpoint is
-    read at opening; the index is made again wherever it does not fit the journal.
+    read at opening; the index is rebuilt where it does not fit the journal.
     """
 
     def __init__(self, path: Path, file: BinaryIO, index: JournalIndex, notice: str) -> None:

@@ -273,7 +273,7 @@ def push(store: RemoteStore, quads: Iterable[Quad], release: str) -> bool:
     """Place a release into a remote store; False where it is there already.
 
     What the store stored of an earlier release goes first; other graphs in it stay. The note of the
-    release comes last, so an interrupted push is seen and done again.
+    release comes last, so an interrupted push is detected and repeated.
     """
     check_reading(store)
     check_writing(store)

@@ -196,7 +196,7 @@ class Writer:
 
         ``graphs`` names those that go and those that come, which matters for empty ones. A ``key``
         used before changes nothing and returns the number it had. After a KnowledgeBaseError the
-        same call may be made again, and is finished once there is room.
+        same call may be repeated, and is finished once there is room.
         """
         quads = tuple(remove), tuple(add)
         return self.write_record(Record(0, key, agent, reason, "", *quads, graphs))
@@ -257,7 +257,7 @@ class Writer:
     def erase(self, agent: str, reason: str) -> int:
         """Erase from the journal what the changes by ``agent`` for ``reason`` removed.
 
-        Return how many records had any of it. What the store has again stays, and what it had
+        Return how many records had any of it. What the store has regained stays, and what it had
         before any record, since a build would bring it back.
         """
         with self._turn:
@@ -352,7 +352,7 @@ class Writer:
     def _finish_earlier(self) -> None:
         """Bring the store up to the journal if it refused a change, as on a full disk.
 
-        After that Oxigraph writes only when opened again, which works only once nobody holds the
+        After that Oxigraph writes only when reopened, which works only once no process holds the
         old store, so not while its error is being handled.
         """
         if self._applied < self.journal.sequence:
@@ -383,7 +383,7 @@ def apply(store: WritableStore, record: Record) -> None:
     """Make a record's change, and note in the same transaction that it was made.
 
     A large change is made in parts, which bounds the memory; its note comes last, so one that was
-    interrupted is made again. What earlier releases noted of lexical forms is left out. Earlier
+    interrupted is repeated. What earlier releases noted of lexical forms is left out. Earlier
     notes go with the next change that removes something: one that only adds is much faster.
     """
     before = (
@@ -455,7 +455,7 @@ _FAULTS: Final = (
 
 @contextmanager
 def guard_after_commit(kind: str, key: str) -> Iterator[None]:
-    """Log and count a fault of what follows a change, which stands whatever comes after it."""
+    """Log and count a fault of what follows a change; the change itself stands."""
     try:
         yield
     except _FAULTS:

@@ -342,7 +342,7 @@ class RemoteStore(WritableStore):
         return int(rows[0]["n"]["value"])
 
     def clear(self) -> None:
-        """Remove the default graph and all graphs of Shiyi's, whatever else the store holds."""
+        """Remove the default graph and all graphs of Shiyi's; other graphs stay."""
         with self._turn:
             self._graphs = None
             rows = self.endpoint.solutions(

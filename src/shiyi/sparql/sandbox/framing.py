@@ -84,7 +84,7 @@ class RowCounter:
         if self._form == "xml":
             text = self._left + part
             self.rows += text.count(b"<result>")
-            self._left = text[-7:]  # one byte too short to be counted again
+            self._left = text[-7:]  # one byte too short to be counted twice
         elif self._form == "tsv":
             self.rows += part.count(b"\n")  # its literals escape the line feed
         elif self._form == "csv":

@@ -182,7 +182,7 @@ class ResultCache:
         )
 
     def find(self, state: Hashable, query: FreeQuery) -> StreamedResult | None:
-        """Return a stored result again."""
+        """Return a stored result."""
         with self._lock:
             found = self._results.get((state, query))
         if found is None:
@@ -244,7 +244,7 @@ class _Lease:
 
 
 class QueryPool:
-    """Free queries in confined workers; whatever a query does, the next is answered.
+    """Free queries in confined workers; no query prevents the next.
 
     A change is seen by queries that begin ``settings.snapshot_seconds`` after it, or at once
     after :meth:`refresh`.

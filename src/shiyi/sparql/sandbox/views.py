@@ -20,7 +20,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot
 from shiyi.sparql.store.visibility import quads_with_triple_terms, remove_restricted
 
-_FOLLOWED: Final = 20_000  # nodes changed at once; above, lowering all again is as fast
+_FOLLOWED: Final = 20_000  # nodes changed at once; above, lowering all is as fast
 _SMALL: Final = 4 << 20  # bytes of a store that is lowered faster than a process starts
 Graph = NamedNode | DefaultGraph
 
@@ -75,7 +75,7 @@ class _Follower:
     def follow(self, snapshot: SharedSnapshot, changes: Iterable[Record]) -> bool:
         """Make the changes up to what is ``snapshot``; False where they are too many.
 
-        What each changed node says in each graph is lowered again as it now stands, since two
+        The statements of each changed node in each graph are lowered as they are now, since two
         statements may have the same lowered form.
         """
         places: set[tuple[Subject, Graph]] = set()
@@ -137,7 +137,7 @@ class SnapshotViews:
         """Acquire the same in RDF 1.1; other queries go on while that is made.
 
         QueryLimitError where it is not made within so many seconds; it is made nevertheless, for
-        those who ask again.
+        those who retry.
         """
         with self._turn:
             known = self._lowered_of(self._current_for(whole))
@@ -156,7 +156,7 @@ class SnapshotViews:
     def prepare(self) -> None:
         """Make the one in RDF 1.1 in a process of lowest priority, before anybody asks for it.
 
-        A request that comes before it is made begins it again with its own priority.
+        A request that comes before it is made restarts it with its own priority.
         """
         with suppress(CancelledError, KnowledgeBaseError, QueryRefusedError):
             self.release(self._lowering.submit(self._lower, False, is_hurried=False).result())

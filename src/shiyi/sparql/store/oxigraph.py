@@ -195,7 +195,7 @@ class OxigraphStore(WritableStore):
 
     @override
     def reopen(self) -> None:
-        """Open the same folder again, which a store needs after its disk was full."""
+        """Reopen the folder, which a store needs after its disk was full."""
         with self._turn:
             if self._path is None:
                 return
@@ -287,7 +287,7 @@ def _solutions(solutions: QuerySolutions) -> Iterator[Solution]:
 
 
 def _update(added: Sequence[Quad], removed: Sequence[Quad], graphs: Graphs) -> str:
-    """Write one request, hence one transaction; all its parts are terms, written canonically."""
+    """Write one request as one transaction; all its parts are terms, written canonically."""
     gone, come = graphs
     parts = [
         *_operations("DELETE", removed),

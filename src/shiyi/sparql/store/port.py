@@ -56,7 +56,7 @@ class WritableStore(QuadStore, Protocol):
         """Bring every change to the disk."""
 
     def reopen(self) -> None:
-        """Begin again after a fault."""
+        """Reopen after a fault."""
 
     def close(self) -> None:
         """Release files and connections; a closed store answers nothing."""

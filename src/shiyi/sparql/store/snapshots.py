@@ -16,7 +16,7 @@ from shiyi.errors import KnowledgeBaseError
 from shiyi.sparql.store.files import lock_folder
 from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore
 
-_TRIES = 20  # a writer may delete a file between two of our links; then we look again
+_TRIES = 20  # a writer may delete a file between two links; then it is listed twice
 _PAUSE = 0.05  # seconds
 _UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS}
 _UNLINKABLE = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

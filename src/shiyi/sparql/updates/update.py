@@ -80,7 +80,7 @@ _BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distr
 class Author:
     """The agent and reason of a change, for the journal; ``key`` names the change.
 
-    ``request`` is the digest of what is asked for under a key that may come again. Who does not
+    ``request`` is the digest of a request under a key that may be repeated. Who does not
     maintain the base cannot change what it owns, see :func:`check_rights`.
     """
 

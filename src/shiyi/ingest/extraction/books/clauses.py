@@ -166,7 +166,7 @@ def actions(clause: Clause) -> Parse | None:
     return None
 
 
-_TOPIC = 60  # characters in which states that a sentence begins with are said to be treated
+_TOPIC = 60  # characters within which a sentence states that its first states are treated
 
 
 def _item(clause: Clause, words: str, start: int, end: int, combined: bool = False) -> Parse | None:

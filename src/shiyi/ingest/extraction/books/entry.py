@@ -122,7 +122,7 @@ def _stands_bare(clause: Clause, results: list[tuple[str, str, int]], first: boo
 
 
 def channels(clause: Clause) -> Parse | None:
-    """Read the channels that a clause says are entered; what follows them is read again."""
+    """Read the channels that a clause states; the text after them is reread."""
     match = pattern("channels").match(clause.text, clause.first, clause.end)
     if not match:
         return None

@@ -69,7 +69,7 @@ class _Section:
         sure: float = 1.0,
         amount: str = "",
     ) -> None:
-        """Add a claim whose quote is ``span`` of the book; one with no place is counted."""
+        """Add a claim with ``span`` of the book as its quote; one with no place is counted."""
         number = self.passage_of(*span)
         place = self._place(number, *span) if number is not None else None
         if number is None or place is None or value == subject:

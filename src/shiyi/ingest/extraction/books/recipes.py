@@ -51,7 +51,7 @@ class Recipe:
 
 
 def read_recipes(raw: str, title: str, start: int, end: int) -> Iterator[Recipe]:
-    """Yield the recipe of a section, and those whose names are set off in it.
+    """Yield the recipe of a section, and those with names set off in it.
 
     The section is ``[start, end)`` of ``raw``, the text as the book has it. What is not a list
     of known names above a line that says how to prepare them yields nothing.
