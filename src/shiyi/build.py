@@ -48,7 +48,7 @@ def check_tables(tables: Path | None, settings: Settings) -> dict[str, int]:
 
 
 def _count_warnings(results: tuple["Result", ...]) -> int:
-    if violations := [str(each) for each in results if each.severity == "Violation"]:
+    if violations := [str(result) for result in results if result.severity == "Violation"]:
         raise ConformanceError(violations)
     return len(results)
 
@@ -65,8 +65,8 @@ def validate_quads(quads: Iterable["Quad"]) -> tuple["Result", ...]:
     from shiyi.shapes.partitioning import class_statements, sort_by_subject, validate_parts
     from shiyi.shapes.validation import shapes_graph
 
-    grouped = sort_by_subject(quads)
-    return validate_parts(lambda: grouped, class_statements(grouped), shapes_graph())
+    grouped_quads = sort_by_subject(quads)
+    return validate_parts(lambda: grouped_quads, class_statements(grouped_quads), shapes_graph())
 
 
 def make_base(
@@ -85,16 +85,16 @@ def make_base(
     if not lose_changes:
         check_changes(settings.kb)
         check_remote_changes(settings)
-    with _second_process() as beside, ThreadPoolExecutor(1) as thread, suspend_collection():
+    with _second_process() as executor, ThreadPoolExecutor(1) as thread, suspend_collection():
         steps.begin("reading tables")
-        beside.submit(validate_n_quads, b"")  # loads what validates
+        executor.submit(validate_n_quads, b"")  # loads what validates
         starter = load_starter(tables, settings.confidence)
         quads, counts = list(starter.quads()), starter.counts()
         steps.begin("validating with SHACL, loading the store")
-        validated = beside.submit(validate_n_quads, n_quads(quads))
+        future = executor.submit(validate_n_quads, n_quads(quads))
 
         def finish(store: "OxigraphStore", folder: Path) -> None:
-            counts["warnings"] = _count_warnings(validated.result())
+            counts["warnings"] = _count_warnings(future.result())
             steps.begin("checking with queries, inheriting cautions, ranking concepts")
             checked = thread.submit(check_quality, store)
             derive(store, settings, checked.result)
@@ -102,7 +102,7 @@ def make_base(
         whole = add_description(quads)
         release = build_generation(settings.kb, whole, counts, finish, lose_changes)
         steps.begin("indexing labels and graph")
-        index_base(settings, beside)
+        index_base(settings, executor)
     if settings.store:
         steps.begin(f"putting the release into {settings.store}")
         load_remote(settings)
@@ -114,8 +114,8 @@ def _second_process() -> Iterator[Executor]:
     """Yield what runs functions in another process; OutsideError where something ended that."""
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
     try:
-        with ProcessPoolExecutor(1, spawn, gc.disable) as beside:
-            yield beside
+        with ProcessPoolExecutor(1, spawn, gc.disable) as executor:
+            yield executor
     except BrokenProcessPool as fault:
         raise OutsideError("the second process of the build ended; is memory short?") from fault
 
@@ -130,8 +130,8 @@ def add_description(quads: Iterable["Quad"]) -> list["Quad"]:
     from shiyi.sparql.queries.named import discovery_quads
 
     whole = list(dict.fromkeys((*quads, *discovery_quads())))  # rows may state the same
-    here = DefaultGraph()
-    return whole + [Quad(t.subject, t.predicate, t.object, here) for t in schema_triples(whole)]
+    graph = DefaultGraph()
+    return whole + [Quad(t.subject, t.predicate, t.object, graph) for t in schema_triples(whole)]
 
 
 def check_remote_changes(settings: Settings) -> None:
@@ -192,8 +192,8 @@ def derive(
 
     quads = list(derive_quads(store, settings))
     current = set(quads)
-    found = (*store.match(graph=graph("derived")), *stored_classifications(store))
-    old = [quad for quad in found if quad not in current]
+    found_quads = (*store.match(graph=graph("derived")), *stored_classifications(store))
+    old = [quad for quad in found_quads if quad not in current]
     check()
     if old:
         store.change(add=quads, remove=old)
@@ -257,10 +257,10 @@ def renew_base(settings: Settings) -> None:
     from shiyi.sparql.base.knowledge_base import current_generation, renew_generation
 
     indexes = current_generation(settings.kb) / "index"
-    is_indexed = any(has_digest(each) for each in indexes.iterdir())
+    is_indexed = any(has_digest(path) for path in indexes.iterdir())
     files = [f"{kind}{ending}" for kind in KINDS for ending in (".json", ".safetensors")]
     if not (with_names := bool(settings.linking.embedder)):
-        files = [*files, *(f"{each}.safetensors" for each in ("labels", "names", "vectors"))]
+        files = [*files, *(f"{term}.safetensors" for term in ("labels", "names", "vectors"))]
     renew_generation(settings.kb, files)
     if is_indexed:
         index_base(settings, with_names=with_names)
@@ -284,9 +284,9 @@ def rebuild_indexes(settings: Settings, steps: Steps) -> int:
         try:
             write_indexes(base, settings, steps.begin)
             files = [p for p in (base.folder / "index").iterdir() if has_digest(p)]
-            update_digests(base.folder, [each.name for each in files])
+            update_digests(base.folder, [path.name for path in files])
             steps.begin("counting")
             store_counts(base)
         finally:
             os.close(lock)
-        return sum(each.stat().st_size for each in files)
+        return sum(path.stat().st_size for path in files)

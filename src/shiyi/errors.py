@@ -86,7 +86,7 @@ class FormError(UsageError):
 
     @override
     def __str__(self) -> str:
-        return "; ".join(f"{each.field}: {each.message_en}" for each in self.faults)
+        return "; ".join(f"{fault.field}: {fault.message_en}" for fault in self.faults)
 
 
 class TooLargeError(ShiyiError, ValueError):

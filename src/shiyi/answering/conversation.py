@@ -91,7 +91,7 @@ class Context:
         more += [("state", s.label) for s in frame.patient.states if s.assertion != "denied"]
         if frame.patient.age is not None and self.profile.age is None:
             more.append(("age", f"{frame.patient.age}"))
-        return (*known, *(each for each in more if each[1] not in words))
+        return (*known, *(row for row in more if row[1] not in words))
 
     def without(self, dropped: Collection[tuple[str, str]]) -> Self:
         """Return the same without some of its :meth:`entries`, in the profile and in the frame."""
@@ -122,12 +122,12 @@ _FLAGS: Final = {"pregnant": "pregnant", "lactating": "breastfeeding"}
 def _texts(name: str, values: object) -> tuple[str, ...]:
     if values is None:
         return ()
-    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
         raise UsageError(f"context.{name} is a list of texts")
     size = sum(map(len, values))
     if size > _MOST_TURNS * _MOST_CHARS:
         raise TooLargeError(f"context.{name}", size, _MOST_TURNS * _MOST_CHARS)
-    return tuple(each[:_MOST_CHARS] for each in values if each.strip())
+    return tuple(value[:_MOST_CHARS] for value in values if value.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def converse(
     The answer keeps the asker's words; its frame shows what was taken from the turn before.
     """
     whole, frame = understand(runtime, request, context)
-    known = context.profile if frame.patient.who in _OTHERS else whole.profile
+    profile = context.profile if frame.patient.who in _OTHERS else whole.profile
     answer = ask(runtime, whole, model, listener)
     offers = tuple(r.iri for r in answer.recommendations)
     if not offers:
@@ -190,7 +190,7 @@ def converse(
         Context(
             (*context.questions, request.question)[-_MOST_TURNS:],
             tuple(dict.fromkeys((*context.asked, *answer.follow_up)))[-_MOST_ASKED:],
-            known,
+            profile,
             context.frame if frame.has_cue("closes") and context.frame else frame,
             offers[:_MOST_OFFERS],
         ),
@@ -203,9 +203,9 @@ def understand(
     """Return a request with the profile so far, and its frame, completed from the turn before."""
     check_request(request, runtime)
     runtime = apply_overlays(runtime, replace(request, frame=context.frame))
-    known = merge_profiles(context.profile, request.profile)
+    profile = merge_profiles(context.profile, request.profile)
     text = QuestionText.of(_last_words(request.question, context))
-    pregnant = bool(known.pregnant)
+    pregnant = bool(profile.pregnant)
     reader, linker, facts = shipped_reader(), runtime.linker, runtime.facts
     frame, mentions = read_question(
         text, linker, facts, reader, pregnant=pregnant, language=request.language
@@ -216,14 +216,14 @@ def understand(
     own = frame
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
-    known = merge_profiles(_remove_denied(context, frame), request.profile)
+    profile = merge_profiles(_remove_denied(context, frame), request.profile)
     if frame.patient.who in _OTHERS:  # a pregnancy of the asker is none of a father's
-        known = replace(known, pregnant=None, lactating=None)
+        profile = replace(profile, pregnant=None, lactating=None)
     frame = frame.in_language(language)
     whole = replace(
         request,
         language=language,
-        profile=merge_profiles(known, build_profile(own, facts, reply=reply)),
+        profile=merge_profiles(profile, build_profile(own, facts, reply=reply)),
         frame=frame,
         mentions=mentions,
         brief=brief and context.frame is not None,
@@ -241,7 +241,7 @@ def _remove_denied(context: Context, frame: Frame) -> Profile:
         kept = {f.iri for f in frame.focus}
         denied += [f for f in before.of_role("medicine") if f.iri not in kept]
     words = {word for f in denied for word in (f.label, f.text)}
-    return profile.without({each for each in profile.entries() if each[1] in words})
+    return profile.without({entry for entry in profile.entries() if entry[1] in words})
 
 
 def _language(frame: Frame) -> str:

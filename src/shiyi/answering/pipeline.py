@@ -138,8 +138,8 @@ def ask(
         frame, mentions, profile, runtime.linker, runtime.facts, settings.understanding
     )
     syndromes = [a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
-    known = (*parsed.constitutions, *syndromes, *parsed.person.states)
-    differential = differentiate(runtime.facts, parsed.ailments, known, frame.leaning)
+    constitutions = (*parsed.constitutions, *syndromes, *parsed.person.states)
+    differential = differentiate(runtime.facts, parsed.ailments, constitutions, frame.leaning)
     verbalizer = Verbalizer(spoken, runtime.facts, runtime.evidences)
     context = AnswerContext(
         parsed, runtime.facts, runtime.evidences, runtime.safety, verbalizer, differential
@@ -183,11 +183,11 @@ def ask(
             notes=(*parsed.asks, *leaning, *retrieved.notes),
             asked=_replay_parameters(request, settings),
             steps=retrieved.steps,
-            claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
+            claims=tuple((fact.fact.claim, fact.score) for fact in retrieved.claims),
             texts=tuple(
                 {"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts
             ),
-            more=tuple(each.claim for each in composed.more),
+            more=tuple(citation.claim for citation in composed.more),
             frame=parsed.frame.to_json(),
             engine=retrieved.engine,
         ),
@@ -243,10 +243,10 @@ def apply_overlays(runtime: Runtime, request: AskRequest) -> Runtime:
 
 def _ground(part: Contribution, composed: ComposedAnswer) -> tuple[Recommendation, ...]:
     """Return the recommendations with those of their claims that are cited."""
-    cited = {each.claim for each in composed.citations}
+    cited = {citation.claim for citation in composed.citations}
     return tuple(
-        replace(each, claims=tuple(c for c in each.claims if c in cited))
-        for each in part.recommendations
+        replace(recommendation, claims=tuple(c for c in recommendation.claims if c in cited))
+        for recommendation in part.recommendations
     )
 
 
@@ -401,11 +401,11 @@ def _differences(
     trace: Mapping[str, Any],
     request: Mapping[str, Any],
 ) -> list[str]:
-    found = []
+    results = []
     if earlier.get("release") != runtime.release:
-        found.append(f"release: {earlier.get('release')} then, {runtime.release} now")
+        results.append(f"release: {earlier.get('release')} then, {runtime.release} now")
     if request.get("settings") != settings_digest(runtime.settings):
-        found.append("settings: others than then")
-    found += [name for name in _COMPARED if now.get(name) != earlier.get(name)]
-    found += [f"trace.{name}" for name in _TRACED if now["trace"].get(name) != trace.get(name)]
-    return found
+        results.append("settings: others than then")
+    results += [name for name in _COMPARED if now.get(name) != earlier.get(name)]
+    results += [f"trace.{name}" for name in _TRACED if now["trace"].get(name) != trace.get(name)]
+    return results

@@ -112,8 +112,8 @@ class LibraryHandle:
         except IndexMismatchError:
             rows = sorted(
                 (fact.subject, fact.predicate.value, fact.object, fact.confidence)
-                for found in self.facts.by_subject.values()
-                for fact in found
+                for facts in self.facts.by_subject.values()
+                for fact in facts
                 if fact.positive and not fact.derived and not fact.language
             )
         trained = train_translation(rows, kind, release=self.release)
@@ -141,7 +141,7 @@ class LibraryHandle:
         if self.changed is None:
             level_texts(library, self.store, self.facts)
         elif self.changed:
-            now = [f for each in self.changed for f in self.facts.by_claim.get(each, ())]
+            now = [f for iri in self.changed for f in self.facts.by_claim.get(iri, ())]
             change_texts(library, self.store, self.facts, self.changed, now)
 
 
@@ -195,17 +195,17 @@ class Runtime:
 
         Its paths are walked, not queried, since the store is as before.
         """
-        old = [fact for each in gone for fact in self.facts.by_claim.get(each, ())]
+        old = [fact for iri in gone for fact in self.facts.by_claim.get(iri, ())]
         facts = updates.swap_claims(self.facts, old, come)
         edges = [updates.edge_of(fact) for fact in come if updates.is_edge(fact)]
         assumed = frozenset(fact.claim for fact in come)
-        made = _over(self, facts, update_edges(self.projection, gone, edges), (), assumed)
-        finder = made.retriever.finder
+        runtime = _over(self, facts, update_edges(self.projection, gone, edges), (), assumed)
+        finder = runtime.retriever.finder
         if isinstance(finder, SparqlFinder):
             finder = finder.adjacency
-        made = replace(made, retriever=replace(made.retriever, finder=finder))
-        made.__dict__.update((name, getattr(self, name)) for name in _OF_STORE)
-        return made
+        runtime = replace(runtime, retriever=replace(runtime.retriever, finder=finder))
+        runtime.__dict__.update((name, getattr(self, name)) for name in _OF_STORE)
+        return runtime
 
     @cached_property
     def casebook(self) -> Casebook:
@@ -238,8 +238,8 @@ class Runtime:
             library = Library.build(overlay.texts, self.release, self.shelf.embedder)
             claims = overlay.taught | {fact.claim for fact in overlay.facts}
             self._schools[iri] = School(iri, overlay, library, claims)
-        chosen = self._schools[iri]
-        return replace(self._under(chosen.overlay), school=chosen)
+        school = self._schools[iri]
+        return replace(self._under(school.overlay), school=school)
 
     def _under(self, overlay: Overlay) -> Self:
         facts = overlay.over(self.facts)
@@ -385,7 +385,7 @@ class RuntimeHolder:
             facts, projection = updates.apply_changes(
                 runtime.facts, runtime.projection, runtime.store, named, concepts
             )
-            new = [fact for each in named for fact in facts.by_claim.get(each, ())]
+            new = [fact for iri in named for fact in facts.by_claim.get(iri, ())]
             runtime.shelf.follow(facts, named, (*new, *_claims_naming(facts, concepts)))
             self.current = _over(runtime, facts, projection, concepts)
             self.refreshed += 1
@@ -405,8 +405,8 @@ class RuntimeHolder:
                 f.confidence,
                 frozenset(facts.premises.get(f.claim, ())),
             )
-            for found in facts.by_subject.values()
-            for f in found
+            for row in facts.by_subject.values()
+            for f in row
             if f.derived
         }
 

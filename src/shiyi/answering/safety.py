@@ -79,13 +79,13 @@ def _memoize(limit: int) -> Callable[[_Method[_Key, _Value]], _Method[_Key, _Val
         name = compute.__name__
 
         def read(self: "Safety", /, *key: _Key.args, **names: _Key.kwargs) -> _Value:
-            known: dict[Any, _Value] = self._known.setdefault(name, {})
+            values: dict[Any, _Value] = self._known.setdefault(name, {})
             call = (*key, *names.items())
-            if (found := known.get(call)) is None:
-                if len(known) >= limit:
-                    known.clear()
-                found = known[call] = compute(self, *key, **names)
-            return found
+            if (value := values.get(call)) is None:
+                if len(values) >= limit:
+                    values.clear()
+                value = values[call] = compute(self, *key, **names)
+            return value
 
         return read
 
@@ -107,7 +107,7 @@ class Safety:
         states = self._but_other_allergens(
             self.against_states(material, person.states), person.allergies
         )
-        found = [
+        findings = [
             *states,
             *self._drugs(material, person.drugs),
             *self._materials(material, [*beside, *person.drugs]),
@@ -115,7 +115,7 @@ class Safety:
             *self._find_excluded(material, person.left_out, by_choice=True),
             *_with_harm(self._diets(material, person.states), states),
         ]
-        return self._gravest(found)
+        return self._gravest(findings)
 
     def _but_other_allergens(
         self, findings: Iterable[Finding], allergies: Sequence[str]
@@ -124,7 +124,7 @@ class Safety:
 
         Who is allergic to prawns may have milk; royal jelly is warned of for its own sake.
         """
-        if not (theirs := {g for each in allergies for g in (each, *self._groups_of(each))}):
+        if not (theirs := {g for iri in allergies for g in (iri, *self._groups_of(iri))}):
             return tuple(findings)
         return tuple(
             f
@@ -142,17 +142,17 @@ class Safety:
 
     @_memoize(4_096)
     def _against(self, material: str, states: tuple[str, ...]) -> tuple[Finding, ...]:
-        found: list[Finding] = []
-        met = self._implied_states(states)
-        for part, made_of in self._parts(material) if met else ():
+        findings: list[Finding] = []
+        implied_states = self._implied_states(states)
+        for part, made_of in self._parts(material) if implied_states else ():
             for there, fact in self._warnings(part):
-                for state, grounds in met.get(there, ()):
+                for state, grounds in implied_states.get(there, ()):
                     through = part if part != material else there if there != state else ""
                     facts = (fact, *made_of, *grounds, *self._inherit(material, state, fact))
-                    found.append(Finding(self.severity(fact), material, state, facts, through))
+                    findings.append(Finding(self.severity(fact), material, state, facts, through))
         # what is recorded of the state itself is stated, and not what is of one of its kinds
-        own = {f.against for f in found if not f.of_a_kind}
-        return self._gravest(f for f in found if not (f.of_a_kind and f.against in own))
+        own = {f.against for f in findings if not f.of_a_kind}
+        return self._gravest(f for f in findings if not (f.of_a_kind and f.against in own))
 
     def conditional(self, material: str) -> tuple[Finding, ...]:
         """List every caution and interaction recorded for a material, in any state."""
@@ -182,9 +182,9 @@ class Safety:
 
     def poisons(self, material: str) -> tuple[Finding, ...]:
         """State that ``material`` itself is toxic, or is excluded from food by regulation; once."""
-        known = self.facts.of(material, SHIYI.hasToxicity)
+        facts = self.facts.of(material, SHIYI.hasToxicity)
         barred = [f for f in self.facts.of(material, SHIYI.regulatoryStatus) if f.object in _BARRED]
-        found = (*known, *barred)
+        found = (*facts, *barred)
         if not found:
             return ()
         eaten = self.facts.is_a(material, SHIYI.Food) and not barred
@@ -194,36 +194,36 @@ class Safety:
 
     def reactions(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the states that are recorded as an unwanted reaction to ``material`` itself."""
-        known = {f.object: f for f in self.facts.of(material, SHIYI.hasAdverseReaction)}
+        facts = {f.object: f for f in self.facts.of(material, SHIYI.hasAdverseReaction)}
         return tuple(
-            Finding("caution", material, state, (known[state],))
+            Finding("caution", material, state, (facts[state],))
             for state in states
-            if state in known
+            if state in facts
         )
 
     def denials(self, one: str, other: str) -> tuple[Fact, ...]:
         """List the claims that no such effect was found; they do not make a thing harmless."""
         return tuple(
             f
-            for near in self.facts.above(other)
-            for f in self.facts.between(one, near)
+            for broader in self.facts.above(other)
+            for f in self.facts.between(one, broader)
             if not f.positive and f.predicate != SHIYI.isEffectiveFor
         )
 
     @_memoize(_ALL)
     def _state_grounds(self, state: str) -> _Parts:
         """List the states that ``state`` implies, with the claims that say so."""
-        reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
-        reached |= self._kinds_of(state)
-        queue = list(reached)
+        facts: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
+        facts |= self._kinds_of(state)
+        queue = list(facts)
         while queue:
             here = queue.pop(0)
             for link in self.facts.of(here, SHIYI.impliesSyndrome, SHIYI.judgedAs):
                 for above in self.facts.above(link.object):
-                    if above not in reached:
-                        reached[above] = (*reached[here], link)
+                    if above not in facts:
+                        facts[above] = (*facts[here], link)
                         queue.append(above)
-        return tuple(reached.items())
+        return tuple(facts.items())
 
     def _kinds_of(self, state: str) -> dict[str, tuple[Fact, ...]]:
         """List the diseases a collective word may mean: "a liver disease" may be hepatitis."""
@@ -266,19 +266,21 @@ class Safety:
         return met
 
     def _inherit(self, material: str, state: str, base: Fact) -> tuple[Fact, ...]:
-        found = self.facts.between(material, state)
-        return tuple(f for f in found if f.derived and base.claim in self._premises(f))
+        facts = self.facts.between(material, state)
+        return tuple(f for f in facts if f.derived and base.claim in self._premises(f))
 
     def _premises(self, fact: Fact) -> tuple[str, ...]:
         return self.facts.premises.get(fact.claim, ())
 
     def _drugs(self, material: str, drugs: Iterable[str]) -> Iterator[Finding]:
         for drug in drugs:
-            for near in (*self.facts.above(drug), *self.facts.below(drug)[1:]):
+            for broader in (*self.facts.above(drug), *self.facts.below(drug)[1:]):
                 for part, made_of in self._parts(material):
-                    for fact in self.facts.between(part, near):
+                    for fact in self.facts.between(part, broader):
                         if fact.predicate in INTERACTION and fact.positive and not fact.derived:
-                            through = part if part != material else near if near != drug else ""
+                            through = (
+                                part if part != material else broader if broader != drug else ""
+                            )
                             inherited = self._inherit(material, drug, fact)
                             yield Finding(
                                 "interaction", material, drug, (fact, *made_of, *inherited), through
@@ -289,14 +291,14 @@ class Safety:
             if other == material:
                 continue
             for part, made_of in self._parts(material):
-                for opposite, also in self._parts(other):
+                for opposite, also_facts in self._parts(other):
                     for fact in self.facts.between(part, opposite):
                         clash = fact.predicate in (*INCOMPATIBLE, *INTERACTION)
                         if clash and fact.positive and not fact.derived:
                             meets = fact.predicate in INTERACTION
                             severity = "interaction" if meets else "contraindicated"
                             through = part if part != material else ""
-                            facts = (fact, *made_of, *also)
+                            facts = (fact, *made_of, *also_facts)
                             yield Finding(severity, material, other, facts, through)
 
     def _find_excluded(
@@ -344,18 +346,18 @@ class Safety:
 
     def _groups_of(self, material: str) -> set[str]:
         """List the groups of related members; fruit and vegetable are not such groups."""
-        found = (f.object for f in self._memberships(material) if f.object not in _NO_KIN)
-        return {group for each in found for group in self.facts.below(each)}
+        results = (f.object for f in self._memberships(material) if f.object not in _NO_KIN)
+        return {group for iri in results for group in self.facts.below(iri)}
 
     def _gravest(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Keep one finding for each material and thing met: the gravest, then the most direct.
 
         Of interactions of one rating, one with a reason in its source comes first.
         """
-        if len(every := list(findings)) < 2:
-            return tuple(every)
-        ranked = sorted(
-            every,
+        if len(all_findings := list(findings)) < 2:
+            return tuple(all_findings)
+        ranked_findings = sorted(
+            all_findings,
             key=lambda f: (
                 WARNINGS.index(f.severity),
                 self._rating_order(f),
@@ -366,8 +368,8 @@ class Safety:
             ),
         )
         gravest: dict[tuple[str, str], Finding] = {}
-        for each in ranked:
-            gravest.setdefault((each.material, each.against), each)
+        for finding in ranked_findings:
+            gravest.setdefault((finding.material, finding.against), finding)
         return tuple(gravest.values())
 
     def _rating_order(self, finding: Finding) -> int:
@@ -387,9 +389,9 @@ class Safety:
 
 def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:
     """Place the claims of a harm before those of the group that is left out in the same disease."""
-    known = {harm.against: harm for harm in harms}
+    findings = {harm.against: harm for harm in harms}
     for diet in diets:
-        harm = known.get(diet.against)
+        harm = findings.get(diet.against)
         if harm is None:
             yield diet
         else:

@@ -88,9 +88,9 @@ def remove_second_factor(ctx: Context, name: Name) -> None:
 def list_users(ctx: Context, as_json: Json = False) -> None:
     """List accounts, roles and dates."""
     rows = [
-        select(each, "name", "role", "school", "active", "created")
-        | {"role": each.role.value, "second_factor": bool(each.secret)}
-        for each in _people(ctx).all().values()
+        select(account, "name", "role", "school", "active", "created")
+        | {"role": account.role.value, "second_factor": bool(account.secret)}
+        for account in _people(ctx).all().values()
     ]
     if as_json:
         emit(rows)

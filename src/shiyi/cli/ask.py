@@ -171,24 +171,24 @@ def check(
     names = things or []
     person = read_profile(profile or [])
     with _open_runtime(settings_of(ctx)) as (_, runtime):
-        found = check_things(runtime, names, person, language or language_of(" ".join(names)))
-    unknown = [each for each in found.things if not each.meanings]
+        report = check_things(runtime, names, person, language or language_of(" ".join(names)))
+    unknown = [each for each in report.things if not each.meanings]
     if as_json:
-        emit(found.to_json())
+        emit(report.to_json())
         return 1 if unknown else 0
     for thing in unknown:
         offered = ", ".join(each.label for each in thing.suggestions)
         warn(f"not recognised: {thing.text}" + (f"; did you mean {offered}?" if offered else ""))
-    for pair in found.pairs:
+    for pair in report.pairs:
         added = " (+)" if pair.adds else ""
         print(f"{pair.severity.replace('_', ' ')}{added}: {pair.a} × {pair.b}")
         for reason in pair.reasons if pair.severity != NONE else ():
             print(f"    {reason.text}\n    {' '.join(reason.claims)}".rstrip())
-    for effect in found.effects:
+    for effect in report.effects:
         print(f"adds up: {effect.effect}: {', '.join(effect.things)}")
-    for twice in found.duplicates:
+    for twice in report.duplicates:
         print(f"twice: {twice.ingredient.label}: {', '.join(twice.things)}")
-    for each in found.conditions:
+    for each in report.conditions:
         print(f"{each.reason.severity}: {each.reason.text}\n    {' '.join(each.reason.claims)}")
     return 1 if unknown else 0
 
@@ -212,23 +212,23 @@ def frame(
         before = Earlier.of(read_object(context, named))
     with _open_runtime(settings_of(ctx)) as (_, runtime):
         _, read = understand(runtime, AskRequest(text), before)
-    found = read.to_json()
+    results = read.to_json()
     if as_json:
-        emit(found)
+        emit(results)
         return
-    person = found["patient"]
-    states = (f"{each['label']} ({each['assertion']})" for each in person["states"])
-    rows = [(f"ask: {each['type']}", f"{each['p']:.2f}") for each in found["ask"]]
-    rows += [("polarity", found["polarity"]), ("who", person["who"])]
+    person = results["patient"]
+    states = (f"{item['label']} ({item['assertion']})" for item in person["states"])
+    rows = [(f"ask: {item['type']}", f"{item['p']:.2f}") for item in results["ask"]]
+    rows += [("polarity", results["polarity"]), ("who", person["who"])]
     rows += [("age", f"{person['age']:g}")] if person["age"] is not None else []
-    rows += [("state", each) for each in states]
+    rows += [("state", state) for state in states]
     rows += [
-        (each["role"], f"{each['label'] or each['text']} ({each['assertion']})")
-        for each in found["focus"]
+        (item["role"], f"{item['label'] or item['text']} ({item['assertion']})")
+        for item in results["focus"]
     ]
     rows += [
         ("condition", " ".join((c["property"], c["operator"], c["value"])).rstrip())
-        for c in found["conditions"]
+        for c in results["conditions"]
     ]
     for name, value in rows:
         print(f"{name}: {value}")
@@ -365,7 +365,7 @@ def _repeat(path: Path, settings: "Settings", as_json: bool) -> int:
         emit(repeated.to_json())
     else:
         print(repeated.answer.text)
-        lines = "\n".join(f"differs: {each}" for each in repeated.differences)
+        lines = "\n".join(f"differs: {difference}" for difference in repeated.differences)
         print(f"\n{lines or 'the same answer'}")
     return 1 if repeated.differences else 0
 

@@ -78,8 +78,8 @@ def validate(
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     if files:
-        parsed = (quad for name in files for quad in parse(read_text(name), name))
-        quads = list(dict.fromkeys(parsed))
+        parsed_quads = (quad for name in files for quad in parse(read_text(name), name))
+        quads = list(dict.fromkeys(parsed_quads))
         count, results = len(quads), validate_quads(quads)
     else:
         with KnowledgeBase.of(settings_of(ctx)) as base:
@@ -95,8 +95,8 @@ def validate(
             }
         )
     else:
-        for each in results:
-            print(each)
+        for result in results:
+            print(result)
         print(
             f"{count:,} triples checked: {violations} violations, "
             f"{len(results) - violations} warnings"
@@ -113,21 +113,21 @@ def conform_base(base: "KnowledgeBase") -> tuple[int, tuple["Result", ...]]:
     from shiyi.shapes.validation import shapes_graph
     from shiyi.sparql.store.oxigraph import OxigraphStore
 
-    store, accepted = base.store, DefaultGraph()
+    store, graph = base.store, DefaultGraph()
     if not isinstance(store, OxigraphStore):  # its quads do not come subject by subject
-        quads = list(store.match(graph=accepted))
+        quads = list(store.match(graph=graph))
         return len(quads), validate_quads(quads)
     count = 0
 
     def count_quads() -> Iterator["Quad"]:
         nonlocal count
         count = 0
-        for quad in store.match(graph=accepted):
+        for quad in store.match(graph=graph):
             count += 1
             yield quad
 
     types = chain.from_iterable(
-        store.match(None, each, None, accepted) for each in (RDF.type, RDFS.subClassOf)
+        store.match(None, node, None, graph) for node in (RDF.type, RDFS.subClassOf)
     )
     results = validate_parts(count_quads, types, shapes_graph())
     return count, results

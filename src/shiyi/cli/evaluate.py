@@ -136,8 +136,8 @@ def evaluate(
 
 def _print(report: "Report", as_json: bool) -> int:
     if as_json:
-        for each in report.to_json():
-            print(json.dumps(each, ensure_ascii=False))
+        for record in report.to_json():
+            print(json.dumps(record, ensure_ascii=False))
     else:
         print(report.table())
         for failure in report.failures:
@@ -165,10 +165,10 @@ def _measure_extraction(
     try:
         return measure_extraction(index, base.release, chosen, makers, bar.show)
     finally:
-        for each in ways.values():
-            each.close()
+        for factory in ways.values():
+            factory.close()
 
 
 def _words(values: list[str] | None) -> tuple[str, ...]:
     """Return the words of a repeatable option, each of which may hold several after commas."""
-    return tuple(dict.fromkeys(w for each in values or () for w in each.split(",") if w))
+    return tuple(dict.fromkeys(w for value in values or () for w in value.split(",") if w))

@@ -94,11 +94,11 @@ def ingest(
             if path.is_file() and dataset.differs(path):
                 report.notes.append(f"{path.name} is not the file that source.ttl describes")
             writer = None if dry_run else base.writer
-            seen = SeenNodes()
-            watched = replace(options, watch=seen.add, entry=AdmissionPolicy(dataset, base.store))
+            nodes = SeenNodes()
+            watched = replace(options, watch=nodes.add, entry=AdmissionPolicy(dataset, base.store))
             reports.append(run.ingest(dataset, batches, report, gate, writer, watched))
             if writer and not (resume or limit or report.failures or report.waiting):
-                report.taken_back += Counter(sweep(writer, dataset, seen, others))
+                report.taken_back += Counter(sweep(writer, dataset, nodes, others))
             extracting.report_usage(report, dataset)
         extracting.close()
         if not dry_run and any(each.asserted for each in reports):
@@ -160,9 +160,9 @@ def add_corpus(
     from shiyi.verification.rows import unpack
 
     registry = Registry(settings_of(ctx).kb)
-    added = registry.add(name, path)
-    unpack(added, path.resolve(), registry.folder)
-    print(f"installed {name} of version {added.version}: {len(added.digests)} files")
+    added_corpus = registry.add(name, path)
+    unpack(added_corpus, path.resolve(), registry.folder)
+    print(f"installed {name} of version {added_corpus.version}: {len(added_corpus.digests)} files")
 
 
 @corpus.command("list")
@@ -251,8 +251,8 @@ def verify_claims(
     from shiyi.verification.corpora import Registry
 
     settings = settings_of(ctx)
-    if relation and relation not in (known := Schema.load().properties):
-        raise UsageError(f"{relation!r} is no relation; known: {', '.join(sorted(known))}")
+    if relation and relation not in (properties := Schema.load().properties):
+        raise UsageError(f"{relation!r} is no relation; known: {', '.join(sorted(properties))}")
     registry = Registry(settings.kb)
     starter = load_starter(weights=settings.confidence, pointers=False)
     with ProgressBar() as bar:
@@ -260,7 +260,7 @@ def verify_claims(
             comparison.Comparison(starter, relation, sample),
             registry,
             corpora or (),
-            progress=lambda name, done, total: bar.show("claims", done, total, name),
+            progress=lambda name, number, total: bar.show("claims", number, total, name),
         )
     if sheet:
         comparison.write_sheet(sheet, outcome, registry, starter.concepts)

@@ -74,7 +74,7 @@ def _check_models(settings: "Settings", as_json: bool) -> int:
             print(f'    in [models] of shiyi.toml: quirks = "{" ".join(report["quirks"])}"')
     if not reports:
         warn("no model is configured: name one in models.answer of shiyi.toml")
-    return 1 if not reports or any(each["problem"] for each in reports.values()) else 0
+    return 1 if not reports or any(record["problem"] for record in reports.values()) else 0
 
 
 def _scrub(settings: "Settings", as_json: bool) -> int:
@@ -174,8 +174,8 @@ def _print(report: dict[str, Any]) -> None:
         print(f"  {place}: " + ", ".join(f"{count:,} {name}" for name, count in things.items()))
     for reason, count in base["unread_claims"].items():
         print(f"  {count:,} accepted claims are passed over: {reason}")
-    for name, each in base["cui_coverage"].items():
-        print(f"  CUIs of {name:<12} {each['with_cui']:>5} of {each['expected']}")
+    for name, item in base["cui_coverage"].items():
+        print(f"  CUIs of {name:<12} {item['with_cui']:>5} of {item['expected']}")
 
 
 def backup(

@@ -245,18 +245,18 @@ def _edition_of_school(name: str, settings: "Settings") -> "Edition":
 
     with KnowledgeBase.of(settings) as base:
         facts, known = open_state(base, Schema.load(), base.store).facts, schools(base.store)
-        of_books = [each for (kind, _), each in labels().items() if kind == "school"]
+        of_books = [label for (kind, _), label in labels().items() if kind == "school"]
         books = next((x for x in of_books if name in (x.id, x.zh, x.en)), None)
         if books and name not in known.values():
             overlay = overlay_of_books(base.store, resource(f"school-{books.id}"), facts)
         elif not known:
-            raise FormatError("school", name, [each.id for each in of_books])
+            raise FormatError("school", name, [label.id for label in of_books])
         else:
             overlay = overlay_of_school(base.store, find_school(base.store, name), facts)
-        accepted = [f for claim in overlay.taught for f in facts.by_claim[claim]]
+        accepted_facts = [f for claim in overlay.taught for f in facts.by_claim[claim]]
         labels_of = overlay.over(facts).labels
     claims = {}
-    for fact in (*overlay.facts, *accepted):
+    for fact in (*overlay.facts, *accepted_facts):
         start, end = labels_of.get(fact.subject, {}), labels_of.get(fact.object, {})
         claims[fact.claim] = ReleasedClaim(
             fact.claim,
@@ -301,10 +301,10 @@ def _print(derivation: dict[str, Any], indent: str) -> None:
     )
     if parts := derivation["parts"]:
         print(f"{indent}parts: {', '.join(f'{name} {n:g}' for name, n in parts.items())}")
-    for each in derivation["evidence"]:
+    for item in derivation["evidence"]:
         print(
-            f"{indent}- {each['source']} ({each['kind']}, {each['tier']}) {each['locator']}: "
-            f"{each['confidence']}"
+            f"{indent}- {item['source']} ({item['kind']}, {item['tier']}) {item['locator']}: "
+            f"{item['confidence']}"
         )
     if derivation["premises"]:
         print(f"{indent}follows by {', '.join(derivation['rules'])} from:")

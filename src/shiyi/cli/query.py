@@ -88,10 +88,10 @@ def audit(
     if as_json:
         emit({"sentences": [each.to_json() for each in sentences], "counts": counts})
     else:
-        for each in sentences:
-            print(f"{each.verdict.replace('_', ' ')}: {each.text}")
-            print("".join(f"    {reason}\n" for reason in each.reasons), end="")
-            for c in each.claims:
+        for sentence in sentences:
+            print(f"{sentence.verdict.replace('_', ' ')}: {sentence.text}")
+            print("".join(f"    {reason}\n" for reason in sentence.reasons), end="")
+            for c in sentence.claims:
                 print(f"    {c.subject.label} · {c.predicate.label} · {c.object.label}  {c.claim}")
         print(", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items()))
     return 1 if counts[DANGEROUS] or counts[CONTRADICTED] else 0
@@ -138,7 +138,7 @@ def link(
     for notice in notices:
         warn(notice)
     if as_json:
-        values: dict[str, Any] = {"mentions": [each.to_json() for each in mentions]}
+        values: dict[str, Any] = {"mentions": [mention.to_json() for mention in mentions]}
         emit(values | {"notices": list(notices)} if pick else values)
     elif sssom:
         write_mentions(mentions, sys.stdout)

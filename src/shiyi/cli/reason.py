@@ -74,14 +74,14 @@ def _check(settings: "Settings", report: dict[str, Any]) -> None:
         )
         replace_derived(base.store, [*class_quads(base.store), *above], ("classes",))
         found = {
-            text(name): frozenset(text(each) for each in members)
+            text(name): frozenset(text(term) for term in members)
             for name, members in load_defined_members(base.store).items()
         }
         report["members"] = {
-            name.rpartition("#")[2]: len(each) for name, each in sorted(found.items())
+            name.rpartition("#")[2]: len(group) for name, group in sorted(found.items())
         }
         report["differing"] = sorted(
-            name for name, each in (checked.members or {}).items() if each != found.get(name)
+            name for name, group in (checked.members or {}).items() if group != found.get(name)
         )
 
 
@@ -137,8 +137,8 @@ def _weigh(
     wrong, decayed = load_rejected(base.store), compute_decayed(base.store)
     report |= {"refused": len(wrong), "decayed": len(decayed)}
     weighed = weigh(graph, disputes(base.store), model, seed, wrong, decayed)
-    if measured := weighed.calibration:
-        report |= {"ece": measured.ece, "brier": measured.brier, "auc": measured.auc}
+    if calibration := weighed.calibration:
+        report |= {"ece": calibration.ece, "brier": calibration.brier, "auc": calibration.auc}
     return weighed.quads()
 
 
@@ -169,12 +169,12 @@ def _measure_completion(
     from shiyi.ontology.schema import Schema
     from shiyi.reasoning.completion import concept_kinds, measure
 
-    measured = measure(graph, concept_kinds(base.store), Schema.load(), settings.completion, seed)
+    result = measure(graph, concept_kinds(base.store), Schema.load(), settings.completion, seed)
     return {
-        "held_out_predicted": measured.predicted,
-        "held_out_found": measured.found,
-        "held_out_precision": measured.precision,
-        "held_out_chance": measured.chance,
+        "held_out_predicted": result.predicted,
+        "held_out_found": result.found,
+        "held_out_precision": result.precision,
+        "held_out_chance": result.chance,
     }
 
 
@@ -237,13 +237,13 @@ def train(
     if part == "reader":
         from shiyi.answering.understanding.reader.training import train_reader
 
-        path, measured = train_reader(output)
+        path, measures = train_reader(output)
         print(path)
-        shares = ", ".join(f"{name} {share:.3f}" for name, share in measured.accuracy.items())
-        print(f"families left out, {measured.count:,} utterances: accuracy {shares};")
+        shares = ", ".join(f"{name} {share:.3f}" for name, share in measures.accuracy.items())
+        print(f"families left out, {measures.count:,} utterances: accuracy {shares};")
         print(
-            f"alarms found {measured.alarm_recall:.3f}, false {measured.false_alarm:.3f}; "
-            f"calibration error {measured.error:.3f}"
+            f"alarms found {measures.alarm_recall:.3f}, false {measures.false_alarm:.3f}; "
+            f"calibration error {measures.error:.3f}"
         )
         return
     settings = settings_of(ctx)

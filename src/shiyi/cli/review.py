@@ -82,13 +82,13 @@ def queue(
         if not as_json:
             rows = [
                 (
-                    f"{each.priority:8.3f}",
-                    f"{each.confidence:.2f}",
-                    each.status.value,
-                    _sentence(base, each.claim),
-                    each.claim,
+                    f"{item.priority:8.3f}",
+                    f"{item.confidence:.2f}",
+                    item.status.value,
+                    _sentence(base, item.claim),
+                    item.claim,
                 )
-                for each in page.items
+                for item in page.items
             ]
             print_table(("priority", "confidence", "status", "claim", "IRI"), rows)
             warn(f"{page.total} wait in all")
@@ -97,8 +97,8 @@ def queue(
         "claim", "priority", "confidence", "status", "safety", "unread", "assigned", "reviewers",
     )  # fmt: skip
     claims = [
-        select(each, *names) | {"status": each.status.value, "reviewers": list(each.reviewers)}
-        for each in page.items
+        select(item, *names) | {"status": item.status.value, "reviewers": list(item.reviewers)}
+        for item in page.items
     ]
     emit({"total": page.total, "claims": claims})
 
@@ -110,7 +110,7 @@ def show(ctx: Context, claim: ClaimName, as_json: Json = False) -> None:
         iri, store = full_iri(claim), base.store
         stored, history = read_reviewed_claim(state_of(store, iri), iri), list_changes(store, iri)
         votes = Opinions(store).of(iri).values()
-        opinions = [select(each, "who", "agreement", "when", "change") for each in votes]
+        opinions = [select(vote, "who", "agreement", "when", "change") for vote in votes]
         fields = {
             "status": stored.status.value,
             "confidence": stored.confidence,
@@ -126,7 +126,7 @@ def show(ctx: Context, claim: ClaimName, as_json: Json = False) -> None:
                     "object": text(stored.triple.object),
                     **fields,
                     "reviews": opinions,
-                    "history": [_change_values(each) for each in history],
+                    "history": [_change_values(change) for change in history],
                 }
             )
             return
@@ -238,7 +238,7 @@ def edit(
     as_json: Json = False,
 ) -> None:
     """Edit a claim; the shapes that gate extraction check it."""
-    values: dict[str, Any] = dict(each.partition("=")[::2] for each in fields)
+    values: dict[str, Any] = dict(field.partition("=")[::2] for field in fields)
     known = {"subject", "relation", "object", "language", "polarity"}
     if set(values) - known:
         raise UsageError(
@@ -310,9 +310,9 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Undo a change: one's own, or as an editor anybody's."""
-    asked = forms.UndoRequest.read({"change": change, "reason": reason})
+    request = forms.UndoRequest.read({"change": change, "reason": reason})
     with _open_for_writing(ctx, user, Right.REVIEW, as_json) as (desk, person, report):
-        report(desk.undo(person, asked))
+        report(desk.undo(person, request))
 
 
 @review.command("import")
@@ -344,7 +344,7 @@ def _open_for_writing(
     ctx: Context, agent: str, right: Right, as_json: bool
 ) -> Iterator[tuple[Desk, Account, Callable[[Change], None]]]:
     """Open the base for a curator's change; print what is reported once all of it is written."""
-    settings, written = settings_of(ctx), list[Change]()
+    settings, written_changes = settings_of(ctx), list[Change]()
     person = AccountStore(settings.kb).get(agent)
     if not person.active:
         raise RightsError(f"the account {person.name} is closed")
@@ -361,9 +361,9 @@ def _open_for_writing(
             settings.kb,
             settings.curation.second_reviewer == "all",
         )
-        yield desk, person, written.append
+        yield desk, person, written_changes.append
         derived = _rederive(base)
-    for change in written:
+    for change in written_changes:
         if as_json:
             values = {"change": change.iri} | select(change, "number", "kind")
             emit(values | {"about": list(change.about), "derived": derived})
@@ -398,15 +398,15 @@ def _change_values(change: Change) -> dict[str, Any]:
 
 def _read_changes(base: KnowledgeBase, numbers: range) -> list[Change]:
     names = (change_of_number(base.store, number) for number in numbers)
-    return [each for name in names if name and (each := read_change(base.store, name))]
+    return [change for name in names if name and (change := read_change(base.store, name))]
 
 
 def _print_changes(base: KnowledgeBase, changes: list[Change]) -> None:
-    for each in changes:
-        live = "" if is_live(base.store, each.iri) else "  (taken back)"
+    for change in changes:
+        live = "" if is_live(base.store, change.iri) else "  (taken back)"
         print(
-            f"#{each.number}  {each.when}  {each.who}  {each.kind} "
-            f"{each.note(SHIYI.agreement)}{live}  {each.about[0]}  {each.reason}"
+            f"#{change.number}  {change.when}  {change.who}  {change.kind} "
+            f"{change.note(SHIYI.agreement)}{live}  {change.about[0]}  {change.reason}"
         )
 
 
@@ -425,16 +425,16 @@ def status(ctx: Context, tables: Tables = None, as_json: Json = False) -> int:
     settings, folder = settings_of(ctx), _folder(tables)
     with KnowledgeBase.of(settings) as base:
         out = write_outgoing(base, folder, settings.confidence)
-        back = read_incoming(base, folder, settings.confidence)
+        incoming = read_incoming(base, folder, settings.confidence)
     _warn_of_unapplied(len(out.kept))
-    added, removed = len(back.added), len(back.removed)
+    added, removed = len(incoming.added), len(incoming.removed)
     if as_json:
         emit({"to_tables": out.counts(), "to_base": {"added": added, "removed": removed}})
     else:
         numbers = ", ".join(f"{count} {name}" for name, count in out.counts().items() if count)
         print(f"to the tables: {numbers or 'nothing'}")
         print(f"to the base: {added:,} statements to add, {removed:,} to remove")
-    return 0 if out.is_empty and back.is_empty else 1
+    return 0 if out.is_empty and incoming.is_empty else 1
 
 
 @sync.command("export")

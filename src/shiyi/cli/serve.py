@@ -171,7 +171,7 @@ def mcp(
     try:
         server = assistant_server(site)
         if tools:
-            print(json.dumps([each.name for each in asyncio.run(server.list_tools())]))
+            print(json.dumps([item.name for item in asyncio.run(server.list_tools())]))
         elif port is not None:
             # each request stands alone, so that several processes can serve behind a proxy
             server.run("streamable-http", port=port, stateless_http=True, json_response=True)
@@ -257,12 +257,12 @@ class Tools:
         return {
             "concepts": [
                 {
-                    "iri": each.iri,
-                    "label_zh": each.label_zh,
-                    "label_en": each.label_en,
-                    "kind": each.kind,
+                    "iri": suggestion.iri,
+                    "label_zh": suggestion.label_zh,
+                    "label_en": suggestion.label_en,
+                    "kind": suggestion.kind,
                 }
-                for each in concepts
+                for suggestion in concepts
             ]
         }
 
@@ -312,12 +312,12 @@ class Tools:
 
         wanted = (RDF.type, RDFS.label, RDFS.domain, RDFS.range, SKOS.definition)
         triples = [
-            each.triple
-            for each in vocabulary_quads(self._site.store)
-            if each.predicate in wanted
+            quad.triple
+            for quad in vocabulary_quads(self._site.store)
+            if quad.predicate in wanted
             and (
-                isinstance(each.object, NamedNode)
-                or (isinstance(each.object, RdfLiteral) and each.object.language == "en")
+                isinstance(quad.object, NamedNode)
+                or (isinstance(quad.object, RdfLiteral) and quad.object.language == "en")
             )
         ]
         return serialize(triples, "ttl", PREFIXES).decode()
@@ -326,14 +326,14 @@ class Tools:
         """Named SPARQL queries with the questions that they answer."""
         from shiyi.sparql.queries.named import Query, query_names
 
-        found = [Query.named(each) for each in query_names() if "/" not in each]
-        lines = [{"question": each.question_en, "sparql": each.text} for each in found]
+        queries = [Query.named(name) for name in query_names() if "/" not in name]
+        lines = [{"question": query.question_en, "sparql": query.text} for query in queries]
         return json.dumps(lines, ensure_ascii=False)
 
 
 def _short_answer(values: dict[str, Any]) -> ShortAnswer:
     """Return what an assistant needs of an answer; the claims that it cites lead to the rest."""
-    cited = sorted(values["citations"], key=lambda each: -each["confidence"])[:_SHOWN]
+    cited = sorted(values["citations"], key=lambda item: -item["confidence"])[:_SHOWN]
     return {
         "language": values["language"],
         "answer": values["answer"],
@@ -341,7 +341,7 @@ def _short_answer(values: dict[str, Any]) -> ShortAnswer:
         "missing": values["missing"],
         "verdict": values["verdict"],
         "warnings": values["warnings"],
-        "citations": [_citation(each) for each in sorted(cited, key=lambda each: each["number"])],
+        "citations": [_citation(item) for item in sorted(cited, key=lambda item: item["number"])],
         "more_citations": len(values["citations"]) - len(cited),
         "follow_up": values["follow_up"],
         "model_fault": values["model_fault"],
@@ -358,7 +358,7 @@ def _citation(values: dict[str, Any]) -> Citation:
         "polarity": values["polarity"],
         "confidence": values["confidence"],
         "kind": values["kind"],
-        "sources": list(dict.fromkeys(each["source"] for each in values["evidence"])),
+        "sources": list(dict.fromkeys(value["source"] for value in values["evidence"])),
     }
 
 

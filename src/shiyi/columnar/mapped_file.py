@@ -48,7 +48,7 @@ class Memmap:
             end = _LENGTH + int.from_bytes(whole[:_LENGTH], "little")
             header = json.loads(bytes(whole[_LENGTH:end]))
             metadata = header.pop("__metadata__", {})
-            arrays = {name: _array(whole[end:], **each) for name, each in header.items()}
+            arrays = {name: _array(whole[end:], **item) for name, item in header.items()}
         except FileNotFoundError as fault:
             raise IndexMismatchError(f"there is no {path}: run `shiyi index`") from fault
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as fault:
@@ -138,11 +138,11 @@ _SHORT, _EVERY = 2.0, 10.0  # seconds before the first message, and between two 
 @contextmanager
 def log_rebuild(name: str, reason: object = "") -> Iterator[None]:
     """Log that an index is rebuilt, every few seconds and at the end, where that takes seconds."""
-    began, ended, logged = time.monotonic(), threading.Event(), threading.Event()
+    began, event, logged = time.monotonic(), threading.Event(), threading.Event()
 
     def log() -> None:
         wait = _SHORT
-        while not ended.wait(wait):
+        while not event.wait(wait):
             so_far = f", {time.monotonic() - began:.0f} s so far" if logged.is_set() else ""
             because = "" if logged.is_set() or not reason else f" ({reason})"
             _LOG.warning("rebuilding %s, for this process alone%s%s", name, because, so_far)
@@ -154,7 +154,7 @@ def log_rebuild(name: str, reason: object = "") -> Iterator[None]:
     try:
         yield
     finally:
-        ended.set()
+        event.set()
         logger.join()
         if logged.is_set():
             _LOG.warning(

@@ -47,12 +47,12 @@ class Strings(ComparableSequence[str]):
     def __init__(self, packed: memoryview, bounds: memoryview, later: tuple[str, ...] = ()) -> None:
         self._bytes, self._bounds, self._later = packed, bounds, later
         self._ordered = len(bounds) - 1
-        self._place = {each: self._ordered + i for i, each in enumerate(later)}
+        self._place = {text: self._ordered + i for i, text in enumerate(later)}
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Strings":
         """Pack some strings; :meth:`place` finds them where they come in order, each once."""
-        packed = [each.encode() for each in texts]
+        packed = [text.encode() for text in texts]
         bounds = np.cumsum([0, *map(len, packed)], dtype=np.int64)
         return cls(memoryview(b"".join(packed)), bounds.data)
 
@@ -107,7 +107,7 @@ class Strings(ComparableSequence[str]):
     @override
     def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
         if isinstance(place, slice):
-            return tuple(self[each] for each in range(*place.indices(len(self))))
+            return tuple(self[number] for number in range(*place.indices(len(self))))
         if place >= self._ordered:
             return self._later[place - self._ordered]
         if place < 0:
@@ -139,7 +139,7 @@ class Selection(ComparableSequence[str]):
     def of(cls, texts: Sequence[str]) -> Self:
         """Pack some strings that may come in any order, and more than once."""
         table = sorted(set(texts))
-        place = {each: i for i, each in enumerate(table)}
+        place = {text: i for i, text in enumerate(table)}
         return cls(Strings.of(table), np.fromiter((place[t] for t in texts), np.int32, len(texts)))
 
     @override
@@ -153,13 +153,13 @@ class Selection(ComparableSequence[str]):
     @override
     def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
         if isinstance(place, slice):
-            return tuple(self.table[each] for each in self._at[place])
+            return tuple(self.table[number] for number in self._at[place])
         return self.table[self._at[place]]
 
     @override
     def __iter__(self) -> Iterator[str]:
         table = self.table
-        return (table[each] for each in self._at)
+        return (table[number] for number in self._at)
 
 
 _WORD = 8  # bytes to which the trie is filled up, since it is read by words
@@ -205,20 +205,20 @@ class Trie:
     def place(self, text: str) -> int | None:
         """Return the number of a string, None where it is not there."""
         try:
-            found: int | None = self._trie.get(text)
+            result: int | None = self._trie.get(text)
         except UnicodeEncodeError:  # half a character
             return None
-        return found
+        return result
 
     def prefixes(self, text: str) -> Iterator[tuple[str, int]]:
         """Yield the strings that ``text`` begins with, and their numbers, shortest first."""
-        found: Iterator[tuple[str, int]] = self._trie.iter_prefixes_with_ids(text)
-        return found
+        results: Iterator[tuple[str, int]] = self._trie.iter_prefixes_with_ids(text)
+        return results
 
     def items_with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the strings that begin with ``prefix``, in order, and their numbers."""
-        found: Iterator[tuple[str, int]] = self._trie.iteritems(prefix)
-        return found
+        results: Iterator[tuple[str, int]] = self._trie.iteritems(prefix)
+        return results
 
     def __len__(self) -> int:
         """Count the strings."""
@@ -226,8 +226,8 @@ class Trie:
 
     def __getitem__(self, place: int) -> str:
         """Return the string of a number."""
-        found: str = self._trie.restore_key(place)
-        return found
+        result: str = self._trie.restore_key(place)
+        return result
 
     def __iter__(self) -> Iterator[str]:
         """Yield every string, in the order of their numbers."""
@@ -298,9 +298,9 @@ class LazyMap(Mapping[str, Value]):
 
     @override
     def __getitem__(self, name: str) -> Value:
-        if (found := self._known(name)) is None:
+        if (value := self._known(name)) is None:
             raise KeyError(name)
-        return found
+        return value
 
     @overload
     def get(self, name: str, /) -> Value | None: ...
@@ -309,10 +309,10 @@ class LazyMap(Mapping[str, Value]):
     @override
     def get(self, name: str, default: Any = None, /) -> Any:
         try:
-            found = self._known(name)
+            value = self._known(name)
         except KeyError:
             return default
-        return default if found is None else found
+        return default if value is None else value
 
     @override
     def __contains__(self, name: object) -> bool:
@@ -321,7 +321,7 @@ class LazyMap(Mapping[str, Value]):
     @override
     def __iter__(self) -> Iterator[str]:
         names = self._names
-        return (names[each] for each in self._at)
+        return (names[item] for item in self._at)
 
     @override
     def __len__(self) -> int:
@@ -384,16 +384,16 @@ class PatchedMap(Mapping[Key, Value]):
     def __getitem__(self, key: Key) -> Value:
         if key not in self.changes:
             return self.stored[key]
-        if (found := self.changes[key]) is None:
+        if (value := self.changes[key]) is None:
             raise KeyError(key)
-        return found
+        return value
 
     @override
     def get(self, key: Key, default: Any = None, /) -> Any:
         if key not in self.changes:
             return self.stored.get(key, default)
-        found = self.changes[key]
-        return default if found is None else found
+        value = self.changes[key]
+        return default if value is None else value
 
     @override
     def __contains__(self, key: object) -> bool:

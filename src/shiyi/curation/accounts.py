@@ -119,7 +119,7 @@ class AccountStore:
             )
         if not (password or subject):
             raise UsageError("an account needs a password, or an identity elsewhere")
-        created = Account(
+        account = Account(
             name,
             role,
             hash_password(password) if password else "",
@@ -132,10 +132,10 @@ class AccountStore:
         def put(known: dict[str, Account]) -> None:
             if name in known:
                 raise UsageError(f"there is an account {name!r}; choose another name")
-            known[name] = created
+            known[name] = account
 
         self._change(put)
-        return created
+        return account
 
     def set_role(self, name: str, role: Role) -> Account:
         """Set the role; open sessions end."""
@@ -158,7 +158,7 @@ class AccountStore:
 
     def sign_out_everywhere(self, name: str) -> Account:
         """End all sessions of an account."""
-        return self._replace(name, lambda each: replace(each, epoch=each.epoch + 1))
+        return self._replace(name, lambda account: replace(account, epoch=account.epoch + 1))
 
     def use_code(self, name: str, step: int) -> bool:
         """Note that the code of a step was used; False where it or a later one was before."""
@@ -207,19 +207,21 @@ class AccountStore:
 
     def _change(self, put: Callable[[dict[str, Account]], None]) -> None:
         with self._file.alone():
-            known = self.all()
-            put(known)
-            self._file.put(json.dumps([asdict(each) for each in known.values()], indent=1))
+            accounts = self.all()
+            put(accounts)
+            self._file.put(json.dumps([asdict(account) for account in accounts.values()], indent=1))
 
     def _read(self, data: bytes) -> dict[str, Account]:
         try:
-            created = [Account(**{**each, "role": Role(each["role"])}) for each in json.loads(data)]
+            accounts = [
+                Account(**{**item, "role": Role(item["role"])}) for item in json.loads(data)
+            ]
         except (ValueError, TypeError, KeyError) as fault:
             raise KnowledgeBaseError(
                 f"{self._path} is damaged ({fault}); restore it from a backup, or delete it and "
                 "make the accounts again"
             ) from fault
-        return {each.name: each for each in created}
+        return {each.name: each for each in accounts}
 
 
 def hash_password(password: str) -> str:
@@ -288,7 +290,7 @@ class Audit:
             return []
         with self.path.open(encoding="utf-8", errors="replace") as file:
             lines = deque(file, maxlen=count)
-        return [each for line in reversed(lines) if (each := _read(line))]
+        return [record for line in reversed(lines) if (record := _read(line))]
 
 
 def _read(line: str) -> dict[str, Any] | None:

@@ -153,11 +153,11 @@ def _rebase_change(decisions: Decisions, change: Change) -> Change:
         target = read_change(decisions.store, change.reverses)
         if target is None:
             raise UsageError(f"it takes back {change.reverses}, which is not here")
-        removed, added = decisions.reversal(target)
-        return replace(change, removed=removed, added=added)
+        quads, added_quads = decisions.reversal(target)
+        return replace(change, removed=quads, added=added_quads)
     if change.kind in REVIEWING:
-        removed, added, notes = decisions.effect(change)
-        return replace(change, removed=removed, added=added, notes=notes)
+        quads, added_quads, notes = decisions.effect(change)
+        return replace(change, removed=quads, added=added_quads, notes=notes)
     if change.kind in _PLAIN:
         return replace(change, removed=(), added=())
     outside = [q for q in (*change.removed, *change.added) if graph_name(q) in _INTERNAL]
@@ -200,11 +200,11 @@ def _change(values: dict[str, Any]) -> Change:
         str(values["who"]),
         str(values["when"]),
         str(values["reason"]),
-        tuple(parse_iri(each).value for each in values["about"]),
+        tuple(parse_iri(value).value for value in values["about"]),
         parse_n_quads(values["removed"].encode()),
         parse_n_quads(values["added"].encode()),
         str(values["reverses"]),
-        tuple(_note(each) for each in values["notes"]),
+        tuple(_note(value) for value in values["notes"]),
     )
 
 

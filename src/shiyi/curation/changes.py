@@ -207,12 +207,12 @@ def state_before(state: State, thing: str, changes: Sequence[Change], number: in
 
 def blame(state: State, changes: Iterable[Change]) -> Mapping[Quad, Change]:
     """Return, for the quads of a state that a change brought, the newest change that did."""
-    known: dict[Quad, Change] = {}
+    known_changes: dict[Quad, Change] = {}
     for change in sorted(changes, key=lambda each: each.number):
         for quad in change.added:
             if quad in state:
-                known[quad] = change
-    return known
+                known_changes[quad] = change
+    return known_changes
 
 
 def graph_name(quad: Quad) -> str:
@@ -285,8 +285,8 @@ class Changes:
         with self.writer.turn():
             record = self.writer.record_of(key, digest)
             quads = record.added if record else ()
-            made = [quad for quad in quads if quad.predicate == SHIYI.changeNumber]
-            names = [text(q.subject) for q in sorted(made, key=lambda q: int(text(q.object)))]
+            made_quads = [quad for quad in quads if quad.predicate == SHIYI.changeNumber]
+            names = [text(q.subject) for q in sorted(made_quads, key=lambda q: int(text(q.object)))]
             self._request = None if record else (key, digest)
             try:
                 yield tuple(self.get(name) for name in names)
@@ -307,25 +307,25 @@ class Changes:
     ) -> tuple[Change, ...]:
         """Write several changes at once: all of them, or none."""
         with self.writer.turn():
-            before = [self.of_key(each.key) for each in edits]
+            before = [self.of_key(edit.key) for edit in edits]
             done = tuple(each for each in before if each)
             if edits and len(done) == len(edits):
                 return done
             if plan:
                 edits = [plan()]
-            created = tuple(self._check_edit(each, agent, i) for i, each in enumerate(edits, 1))
-            self.write(created)
-        return created
+            changes = tuple(self._check_edit(edit, agent, i) for i, edit in enumerate(edits, 1))
+            self.write(changes)
+        return changes
 
     def write(self, created: Sequence[Change]) -> None:
         """Write changes as they are, as one journal record; imports bring their own names."""
         if not created:
             return
         with self.writer.turn():
-            removed = dict.fromkeys(quad for each in created for quad in each.removed)
-            added = dict.fromkeys(quad for each in created for quad in each.added)
-            notes = (quad for each in created for quad in change_quads(each))
-            names = [each.iri for each in created]
+            removed = dict.fromkeys(quad for change in created for quad in change.removed)
+            added = dict.fromkeys(quad for change in created for quad in change.added)
+            notes = (quad for change in created for quad in change_quads(change))
+            names = [change.iri for change in created]
             key = names[0] if len(names) == 1 else f"{content_hash(*names)} {len(names)}"
             key, request = self._request or (f"curation {key}", "")
             self._request = None  # the first record of a request names it
@@ -334,7 +334,7 @@ class Changes:
             self.writer.write_record(
                 Record(0, key, created[0].who, reason, "", *quads, request=request)
             )
-            self._last = max(each.number for each in created)
+            self._last = max(change.number for change in created)
         for listener in self.listeners:
             with guard_after_commit("curation", created[0].iri):
                 listener(created)
@@ -386,19 +386,19 @@ class Changes:
 
         Where no earlier version is that one, these are the last three changes and no difference.
         """
-        now, made = state_of(self.store, thing), self.of(thing)
-        for number in [each.number - 1 for each in reversed(made)]:
-            before = state_before(now, thing, made, number)
+        now, changes = state_of(self.store, thing), self.of(thing)
+        for number in [change.number - 1 for change in reversed(changes)]:
+            before = state_before(now, thing, changes, number)
             if version(before) == seen:
-                later = tuple(each for each in made if each.number > number)
+                later = tuple(change for change in changes if change.number > number)
                 return later, Difference.between(before, now)
-        return tuple(made[-3:]), Difference((), ())
+        return tuple(changes[-3:]), Difference((), ())
 
     def latest(self, count: int = 50, before: int = 0) -> list[Change]:
         """List the newest changes, the newest first; ``before`` goes on from a number."""
         top = self.last if not before else before - 1
         results = (self.find_change(n) for n in range(top, max(0, top - count), -1))
-        return [each for each in results if each]
+        return [change for change in results if change]
 
     def find_change(self, number: int) -> Change | None:
         """Return the change of that number."""
@@ -430,13 +430,13 @@ class Changes:
         if missing:
             raise StaleError(edit.about, f"what should go is not there ({missing[0]})")
         reverses = next((text(v) for name, v in edit.notes if name == SHIYI.reverses), "")
-        notes = tuple(each for each in edit.notes if each[0] != SHIYI.reverses)
+        notes = tuple(note for note in edit.notes if note[0] != SHIYI.reverses)
         # what stays need not be written, and must not go when this is undone
-        gone = frozenset(edit.removed)
+        quads = frozenset(edit.removed)
         fresh = tuple(
-            q for q in dict.fromkeys(edit.added) if q in gone or not is_stored(self.store, q)
+            q for q in dict.fromkeys(edit.added) if q in quads or not is_stored(self.store, q)
         )
-        both = gone & frozenset(fresh)
+        both = quads & frozenset(fresh)
         return Change(
             change_iri(edit.key or uuid4().hex),
             self.last + place,
@@ -469,13 +469,13 @@ def list_changes(store: QuadStore, thing: str) -> list[Change]:
         read_change(store, text(quad.subject))
         for quad in store.match(None, DCTERMS.subject, parse_iri(thing), REVIEWS)
     )
-    return sorted((each for each in quads if each), key=lambda each: each.number)
+    return sorted((change for change in quads if change), key=lambda change: change.number)
 
 
 def _conflicting_quads(store: QuadStore, change: Change) -> Iterable[Quad]:
-    gone = [quad for quad in change.added if not is_stored(store, quad)]
-    back = [quad for quad in change.removed if is_stored(store, quad)]
-    return [*gone, *back]
+    quads = [quad for quad in change.added if not is_stored(store, quad)]
+    inverse_quads = [quad for quad in change.removed if is_stored(store, quad)]
+    return [*quads, *inverse_quads]
 
 
 def is_stored(store: QuadStore, quad: Quad) -> bool:

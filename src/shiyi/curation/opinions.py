@@ -62,8 +62,8 @@ class Opinions:
             for change in created:
                 if change.reverses:
                     self._takers[change.reverses].append(change.iri)
-                for each in settled_reviews(change):
-                    self._takers[each].append(change.iri)
+                for review in settled_reviews(change):
+                    self._takers[review].append(change.iri)
                 if change.kind in _KINDS:
                     for claim in change.about:
                         self._put(
@@ -82,9 +82,9 @@ class Opinions:
     def of(self, claim: str) -> dict[str, Opinion]:
         """Return each reviewer's latest live review of a claim."""
         results: dict[str, Opinion] = {}
-        for each in self._live(claim):
-            if each.kind in REVIEWING:
-                results[each.who] = each
+        for opinion in self._live(claim):
+            if opinion.kind in REVIEWING:
+                results[opinion.who] = opinion
         return results
 
     def assignee(self, claim: str) -> str:
@@ -123,19 +123,19 @@ class Opinions:
         people: Counter[str] = Counter()
         days: Counter[str] = Counter()
         for result in self._load_reviewed().values():
-            for each in result.values():
-                people[each.who] += 1
-                days[datetime.fromisoformat(each.when).date().isoformat()] += 1
+            for opinion in result.values():
+                people[opinion.who] += 1
+                days[datetime.fromisoformat(opinion.when).date().isoformat()] += 1
         return people, days
 
     def agreement(self) -> Agreement:
         """Measure agreement over the claims that at least two people reviewed."""
-        shared = {c: result for c, result in self._load_reviewed().items() if len(result) > 1}
-        people = sorted({reviewer for result in shared.values() for reviewer in result})
-        table = np.full((len(people), len(shared)), np.nan)
-        for j, claim in enumerate(sorted(shared)):
-            for reviewer, each in shared[claim].items():
-                table[people.index(reviewer), j] = each.agreement
+        opinions = {c: result for c, result in self._load_reviewed().items() if len(result) > 1}
+        people = sorted({reviewer for result in opinions.values() for reviewer in result})
+        table = np.full((len(people), len(opinions)), np.nan)
+        for j, claim in enumerate(sorted(opinions)):
+            for reviewer, opinion in opinions[claim].items():
+                table[people.index(reviewer), j] = opinion.agreement
         alpha = krippendorff_alpha(table, "interval")
         pairs = {}
         for i, one in enumerate(people):
@@ -146,11 +146,11 @@ class Opinions:
                 )
                 if kappa is not None:
                     pairs[one, other] = (kappa, int(both.sum()))
-        return Agreement(len(shared), alpha, pairs)
+        return Agreement(len(opinions), alpha, pairs)
 
     def _live(self, claim: str) -> list[Opinion]:
         results = [self._all[iri] for iri in self._by_claim.get(claim, ()) if self._stands(iri)]
-        return sorted(results, key=lambda each: each.number)
+        return sorted(results, key=lambda opinion: opinion.number)
 
     def _stands(self, iri: str) -> bool:
         return not any(self._stands(taker) for taker in self._takers.get(iri, ()))

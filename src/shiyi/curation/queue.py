@@ -162,12 +162,12 @@ class Queue:
 
     def save(self, path: Path, release: str, sequence: int, digest: str) -> None:
         """Write the table to a file that its owner alone reads."""
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as written:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             with self._lock:
-                self._table.backup(written)
-            written.executescript(_SAVED)
-            written.execute("INSERT INTO state VALUES (?, ?, ?)", (release, sequence, digest))
-            replace_file(path, written.serialize(), private=True)
+                self._table.backup(connection)
+            connection.executescript(_SAVED)
+            connection.execute("INSERT INTO state VALUES (?, ?, ?)", (release, sequence, digest))
+            replace_file(path, connection.serialize(), private=True)
 
     def _read_table(self, path: Path, release: str) -> tuple[int | None, str]:
         """Read the table of a release from a file; return its last change, None for another."""
@@ -190,7 +190,7 @@ class Queue:
 
     def update(self, claims: Iterable[str]) -> None:
         """Reload some claims; one that is in no graph any more leaves every queue."""
-        names = [(each,) for each in claims]
+        names = [(claim,) for claim in claims]
         rows = read_rows(self._store, [each for (each,) in names])
         ends = {NamedNode(end) for row in rows.values() for end in (row.subject, row.object) if end}
         with self._lock:
@@ -227,7 +227,7 @@ class Queue:
             where, values = self._where(agent, chosen)
             self._name("skipped", self.opinions.skipped_by(agent))
             total = self._one(f"SELECT count(*) FROM claim WHERE {where}", *values)  # noqa: S608
-            found = self._rows(
+            results = self._rows(
                 f"SELECT iri, {_SCORE} AS score, confidence, status, harm, unread FROM claim "  # noqa: S608
                 f"WHERE {where} ORDER BY iri IN skipped, unread DESC, score DESC, iri "
                 "LIMIT ? OFFSET ?",
@@ -246,13 +246,13 @@ class Queue:
                     self.opinions.assignee(iri),
                     tuple(sorted(self.opinions.of(iri))),
                 )
-                for iri, score, confidence, status, harm, unread in found
+                for iri, score, confidence, status, harm, unread in results
             )
         return Page(items, total, offset)
 
     def next_after(self, agent: str, chosen: Filter, claim: str) -> str:
         """Return the claim that follows one in the queue, the first where it is not in it."""
-        items = [each.claim for each in self.page(agent, chosen, 0, MOST).items]
+        items = [item.claim for item in self.page(agent, chosen, 0, MOST).items]
         if claim in items:
             items = items[items.index(claim) + 1 :] + items[: items.index(claim)]
         return items[0] if items else ""
@@ -277,12 +277,12 @@ class Queue:
         """List the values of each filter that occur in the base."""
         columns = {**dict.fromkeys(("relation", "shape", "school"), "claim"), "source": "ground"}
         with self._lock:
-            found = {
+            results = {
                 name: [value for (value,) in self._rows(f"SELECT DISTINCT {name} FROM {table}")]  # noqa: S608
                 for name, table in columns.items()
             }
         listed = {"tier": [e.value for e in TIERS], "status": [e.value for e in STATUSES]}
-        return {name: sorted(filter(None, each)) for name, each in found.items()} | listed
+        return {name: sorted(filter(None, group)) for name, group in results.items()} | listed
 
     def _where(self, agent: str, chosen: Filter) -> tuple[str, list[object]]:
         """Return the condition of a filter and its values."""
@@ -355,7 +355,7 @@ class Queue:
         self._table.execute(f"DELETE FROM {table}")  # noqa: S608
         self._table.executemany(
             f"INSERT OR IGNORE INTO {table} VALUES (?)",  # noqa: S608
-            [(each,) for each in claims],
+            [(claim,) for claim in claims],
         )
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -384,27 +384,27 @@ class Row:
 
 def read_rows(store: QuadStore, claims: Iterable[str] | None = None) -> dict[str, Row]:
     """Read some claims, or every claim that can be reviewed, outside the derived graph."""
-    chosen = None if claims is None else [NamedNode(each) for each in claims]
+    chosen_nodes = None if claims is None else [NamedNode(claim) for claim in claims]
     match = partial(_match, store)
     rows: dict[str, Row] = {}
-    for quad in match(SHIYI.status, chosen):
+    for quad in match(SHIYI.status, chosen_nodes):
         if (place := graph_name(quad)) != _DERIVED.value:
             row = rows.setdefault(text(quad.subject), Row())
             _add_status(row, local_name(text(quad.object)), place)
-    for quad in match(RDF.reifies, chosen):
+    for quad in match(RDF.reifies, chosen_nodes):
         if (row_of := rows.get(text(quad.subject))) and isinstance(quad.object, Triple):
             triple = quad.object
             row_of.subject, row_of.predicate = text(triple.subject), triple.predicate.value
             row_of.object = text(triple.object) if isinstance(triple.object, NamedNode) else ""
-    for quad in match(SHIYI.confidence, chosen):
+    for quad in match(SHIYI.confidence, chosen_nodes):
         if (row_of := rows.get(text(quad.subject))) and graph_name(quad) != _DERIVED.value:
             row_of.confidence = confidence_value(quad.object) or 0.0
     evidence = [
         (rows[text(quad.subject)], quad.object)
-        for quad in match(SHIYI.evidence, chosen)
+        for quad in match(SHIYI.evidence, chosen_nodes)
         if text(quad.subject) in rows and isinstance(quad.object, NamedNode)
     ]
-    nodes = None if chosen is None else [node for _, node in evidence]
+    nodes = None if chosen_nodes is None else [node for _, node in evidence]
     source, tier, kind, severity, rating = (
         {quad.subject: text(quad.object) for quad in match(predicate, nodes)} for predicate in _READ
     )

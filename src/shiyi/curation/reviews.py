@@ -115,7 +115,7 @@ def review_outcome(created: ConfidenceInputs, home: Status, twice: bool) -> Revi
     elif agreed <= -DECIDING:
         status = Status.REJECTED
     confirms = status is home and agreed >= 0
-    same = sum(1 for each in created.reviews.values() if each.agreement * agreed > 0)
+    same = sum(1 for review in created.reviews.values() if review.agreement * agreed > 0)
     if twice and agreed and not confirms and same < SECOND:
         return ReviewOutcome(home, own, agreed, waits=True)
     return ReviewOutcome(status, created.confidence, agreed)
@@ -162,9 +162,9 @@ def _update_conflict_links(
 ) -> None:
     """Update conflict links, which the accepted view alone has, in both directions."""
     node, default = NamedNode(claim.iri), DefaultGraph()
-    back = set(store.match(None, SHIYI.conflictsWith, node, default))
+    quads = set(store.match(None, SHIYI.conflictsWith, node, default))
     if status is not Status.ACCEPTED:
-        before |= back
+        before |= quads
         return
     for quad in claim.state:
         if quad.subject == node and quad.predicate == SHIYI.conflictsWith:
@@ -173,21 +173,21 @@ def _update_conflict_links(
                 True for _ in store.match(other, RDF.type, SHIYI.Claim, DefaultGraph())
             ):
                 after.add(Quad(other, SHIYI.conflictsWith, node, default))
-    before |= back
-    after |= back
+    before |= quads
+    after |= quads
 
 
 def source_copies(store: QuadStore, claim: ReviewedClaim) -> list[Quad]:
     """Return copies of what an accepted claim cites and says as a text, where missing."""
-    wanted = {
+    nodes = {
         q.object
         for q in claim.state
         if q.predicate == DCTERMS.source and isinstance(q.object, NamedNode)
     }
     if isinstance(claim.object, NamedNode) and is_text(claim.object.value):
-        wanted.add(claim.object)
+        nodes.add(claim.object)
     results: list[Quad] = []
-    for source in wanted:
+    for source in nodes:
         quads = list(store.match(source))
         if not any(graph_name(quad) == "" and quad.predicate == RDF.type for quad in quads):
             results += {
@@ -259,10 +259,10 @@ class Decisions:
         claim = read_reviewed_claim(state_of(self.store, iri), iri)
         reviews = self.reviews(iri)
         home = _home(reviews[0]) if reviews else claim.status
-        created = _confidence_inputs(self.store, iri, reviews, attaching=attaching)
+        inputs = _confidence_inputs(self.store, iri, reviews, attaching=attaching)
         twice = (safety := self.is_safety(claim)) or self.twice
         return ClaimAssessment(
-            claim, created, home, review_outcome(created, home, twice), reviews, safety, twice
+            claim, inputs, home, review_outcome(inputs, home, twice), reviews, safety, twice
         )
 
     def reviews(self, iri: str) -> tuple[Change, ...]:
@@ -289,14 +289,14 @@ class Decisions:
         A reviewer's later review takes the place of the earlier. Raise ``StaleError`` where the
         claim is not the version ``expected``, ``UsageError`` where there is nothing to settle.
         """
-        agreed = decision.degree
+        degree = decision.degree
         before = self.changes.of_key(decision.key)
         if before:
             return before
         with self.changes.writer.turn():
-            self._bring_sources(iri, decision.agent, agreed)
-            planned = self._plan_edit(iri, decision)  # with what it replaces, in one write
-            edits = [planned, *plan_retirements(self.store, planned)]
+            self._bring_sources(iri, decision.agent, degree)
+            edit = self._plan_edit(iri, decision)  # with what it replaces, in one write
+            edits = [edit, *plan_retirements(self.store, edit)]
             return self.changes.make_all(edits, decision.agent)[0]
 
     def refuse_evidence(
@@ -309,14 +309,14 @@ class Decisions:
 
         def plan() -> Edit:
             waiting = self.pending_evidence(iri)
-            gone = [q for q in waiting if evidence in (text(q.subject), text(q.object))]
-            if not gone:
+            quads = [q for q in waiting if evidence in (text(q.subject), text(q.object))]
+            if not quads:
                 raise UsageError(f"no evidence {evidence[:200]!r} of the claim waits for review")
-            left = waiting.difference(gone)
-            if not any(quad.predicate == SHIYI.evidence for quad in left):
-                gone = sorted(waiting, key=str)
+            remaining_quads = waiting.difference(quads)
+            if not any(quad.predicate == SHIYI.evidence for quad in remaining_quads):
+                quads = sorted(waiting, key=str)
             seen = {iri: expected} if expected else {}
-            return Edit("refuse", (iri,), reason, tuple(gone), (), seen, key=key)
+            return Edit("refuse", (iri,), reason, tuple(quads), (), seen, key=key)
 
         return self.changes.make(Edit("refuse", (iri,), reason, key=key), agent, plan)
 
@@ -358,16 +358,16 @@ class Decisions:
         if change.kind not in REVIEWING:
             return change.added, change.removed
         now = self.assess(change.about[0])
-        rest = [each for each in now.reviews if each.iri != change.iri]
-        rest += [self.changes.get(each) for each in settled_reviews(change)]
-        attached, back = _attached_evidence(change, rest)
-        created = _confidence_inputs(
-            self.store, now.claim.iri, rest, without={q.subject for q in attached}
+        rest = [review for review in now.reviews if review.iri != change.iri]
+        rest += [self.changes.get(review) for review in settled_reviews(change)]
+        attached_quads, inverse_quads = _attached_evidence(change, rest)
+        inputs = _confidence_inputs(
+            self.store, now.claim.iri, rest, without={q.subject for q in attached_quads}
         )
-        value = review_outcome(created, _home(change), now.twice)
-        claim = replace(now.claim, state=now.claim.state - attached)
+        value = review_outcome(inputs, _home(change), now.twice)
+        claim = replace(now.claim, state=now.claim.state - attached_quads)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
-        return (*attached, *quads["removed"]), (*back, *quads["added"])
+        return (*attached_quads, *quads["removed"]), (*inverse_quads, *quads["added"])
 
     def effect(self, review: Change) -> tuple[Quads, Quads, tuple[Note, ...]]:
         """Return the effect of another base's review on this base's claim, and its notes."""
@@ -375,8 +375,8 @@ class Decisions:
         agreement = float(review.note(SHIYI.agreement) or 0)
         decision = ReviewDecision(review.kind, review.who, review.reason, agreement)
         self._bring_sources(claim, review.who, decision.degree)
-        created = self._plan_edit(claim, decision)
-        return created.removed, created.added, created.notes
+        edit = self._plan_edit(claim, decision)
+        return edit.removed, edit.added, edit.notes
 
     def _plan_edit(self, iri: str, decision: ReviewDecision) -> Edit:
         now, agreed, agent = self.assess(iri), decision.degree, decision.agent
@@ -391,20 +391,20 @@ class Decisions:
         against = [e for e in now.reviews if settles and agreed * _side(e) < 0 and e.who != agent]
         if settles and not against:
             raise UsageError("there is no dispute to settle: nobody else is on the other side")
-        rest = [each for each in now.reviews if each not in against]
+        rest = [change for change in now.reviews if change not in against]
         attaching = agreed > 0
-        reviewed = _confidence_inputs(self.store, iri, rest, attaching=attaching)
-        value = review_outcome(reviewed.with_review(Review(agent, agreed)), now.home, now.twice)
+        inputs = _confidence_inputs(self.store, iri, rest, attaching=attaching)
+        value = review_outcome(inputs.with_review(Review(agent, agreed)), now.home, now.twice)
         claim = _remove_waiting(now.claim, value.status, attaching)
         quads = status_change_quads(self.store, claim, value.status, value.confidence)
         notes: tuple[Note, ...] = (
             (SHIYI.agreement, decimal(agreed)),
             (SHIYI.homeStatus, getattr(SHIYI, now.home.value)),
-            *((SETTLES, NamedNode(each.iri)) for each in against),
+            *((SETTLES, NamedNode(change.iri)) for change in against),
         )
-        removed, added = tuple(quads["removed"]), tuple(quads["added"])
+        removed_quads, added_quads = tuple(quads["removed"]), tuple(quads["added"])
         kind, reason = decision.kind, decision.reason
-        return Edit(kind, (iri,), reason, removed, added, notes=notes, key=decision.key)
+        return Edit(kind, (iri,), reason, removed_quads, added_quads, notes=notes, key=decision.key)
 
     def _bring_sources(self, iri: str, agent: str, agreed: float) -> None:
         """Copy source descriptions to the accepted view first; they are never removed."""
@@ -459,8 +459,8 @@ def _confidence_inputs(
     attaching: bool = False,
     without: Container[object] = (),
 ) -> ConfidenceInputs:
-    found = (Review(each.who, _side(each)) for each in reviews)
-    return load_inputs(store, claim, found, attaching=attaching, without=without)
+    found_reviews = (Review(change.who, _side(change)) for change in reviews)
+    return load_inputs(store, claim, found_reviews, attaching=attaching, without=without)
 
 
 def waiting_quads(state: State, claim: str, *, attaching: bool = False) -> State:
@@ -485,10 +485,10 @@ def _attached_evidence(change: Change, rest: Iterable[Change]) -> tuple[State, Q
     if later or _home(change) is not Status.ACCEPTED:
         return frozenset(), ()
     place = PLACES[Status.CANDIDATE]
-    back = tuple(quad for quad in change.removed if quad.graph_name == place)
-    added = (quad for quad in change.added if quad.predicate not in _REWRITTEN)
-    waited = {quad.triple for quad in back}
-    return frozenset(q for q in added if q.triple in waited), back
+    quads = tuple(quad for quad in change.removed if quad.graph_name == place)
+    added_quads = (quad for quad in change.added if quad.predicate not in _REWRITTEN)
+    waited = {quad.triple for quad in quads}
+    return frozenset(q for q in added_quads if q.triple in waited), quads
 
 
 def _home(review: Change) -> Status:

@@ -90,8 +90,8 @@ class Request:
             "holdout": self.holdout,
             "limit_seconds": self.limit_seconds,
             "chunk": self.chunk,
-            "train": [each.name for each in self.train],
-            "known": [each.name for each in self.known],
+            "train": [path.name for path in self.train],
+            "known": [path.name for path in self.known],
             "without_source": list(self.without),
             "with_model": self.with_model,
             "model": None,
@@ -161,18 +161,18 @@ class EvaluationContext:
     @cached_property
     def view(self) -> View:
         """Return the claims this run may see."""
-        known = self.resources.views
-        if self._key not in known:
-            known[self._key] = View.read(
+        views = self.resources.views
+        if self._key not in views:
+            views[self._key] = View.read(
                 self.base.store, self.linker.index, self.release, *self._key
             )
-        return known[self._key]
+        return views[self._key]
 
     @cached_property
     def joins(self) -> PathStrength:
         """Return the paths, as the switches distort them."""
         request = self.request
-        chosen = StrengthSettings(
+        settings = StrengthSettings(
             hops=request.hops,
             k=request.k,
             damping=request.damping,
@@ -181,7 +181,7 @@ class EvaluationContext:
             random_paths="random-paths" in request.ablate,
             seed=request.seed,
         )
-        return self._joins(chosen)
+        return self._joins(settings)
 
     @cached_property
     def joins_by_chance(self) -> PathStrength:
@@ -215,11 +215,11 @@ class EvaluationContext:
         return MeaningIndex.of(self.linker, [sentence for _, _, sentence in self.sentences])
 
     def _index(self, name: str) -> TextIndex:
-        known, key = self.resources.indexes, (self._key, name)
-        if key not in known:
+        indexes, key = self.resources.indexes, (self._key, name)
+        if key not in indexes:
             make = TextIndex.bm25 if name == "bm25" else TextIndex.tfidf
-            known[key] = make([sentence for _, _, sentence in self.sentences])
-        return known[key]
+            indexes[key] = make([sentence for _, _, sentence in self.sentences])
+        return indexes[key]
 
     @cached_property
     def subgraphs(self) -> dict[str, str]:

@@ -108,8 +108,8 @@ def read_bytes(path: Path) -> bytes:
     """Return a file's bytes, unpacked where its name ends in ``.gz``; raise ``UsageError``."""
     try:
         if path.suffix == ".gz":
-            with gzip.open(path) as packed:
-                data = packed.read(MAX_BYTES + 1)
+            with gzip.open(path) as file:
+                data = file.read(MAX_BYTES + 1)
         else:
             with path.open("rb") as plain:
                 data = plain.read(MAX_BYTES + 1)
@@ -166,6 +166,6 @@ def json_array(path: Path) -> list[dict[str, Any]]:
         value = json.loads(read_bytes(path).decode("utf-8-sig"))
     except (ValueError, RecursionError) as fault:
         raise UsageError(f"{path} is not a JSON array in UTF-8: {fault}") from fault
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise UsageError(f"{path} is not a JSON array of objects")
     return value

@@ -61,7 +61,7 @@ def evaluate(
         raise UsageError("general-kg-only leaves out what was learnt: give --train or --holdout")
     if request.with_model and request.task not in WITH_MODEL:
         raise UsageError(f"--with-model is for {', '.join(sorted(WITH_MODEL))}")
-    opened = bench(base, settings, request, known)
-    if request.with_model and opened.model is None:
+    context = bench(base, settings, request, known)
+    if request.with_model and context.model is None:
         raise UsageError("no model is configured")
-    return TASKS[request.task](opened, request, progress)
+    return TASKS[request.task](context, request, progress)

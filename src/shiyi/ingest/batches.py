@@ -120,12 +120,12 @@ class Report:
 
     def count(self, judged: Iterable[GateResult]) -> None:
         """Count claims by relation, and those in quarantine by the shape they break."""
-        for each in judged:
-            relation = local_name(each.proposed.claim.predicate.value)
-            accepted = each.status is Status.ACCEPTED
+        for result in judged:
+            relation = local_name(result.proposed.claim.predicate.value)
+            accepted = result.status is Status.ACCEPTED
             self.asserted[relation] += accepted
-            self.claims[relation] += not (each.faults or accepted)
-            for fault in each.faults[:1]:
+            self.claims[relation] += not (result.faults or accepted)
+            for fault in result.faults[:1]:
                 self.quarantined[f"{relation}: {fault.message_en or fault.component}"] += 1
 
     def to_json(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Report:
         counters = {name: dict(getattr(self, name).most_common()) for name, _ in _COUNTERS}
         counters["asserted"] = dict(+self.asserted)
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        named = {_JSON_NAMES.get(name, name): each for name, each in (numbers | counters).items()}
+        named = {_JSON_NAMES.get(name, name): item for name, item in (numbers | counters).items()}
         return {
             "dataset": self.dataset,
             **named,
@@ -157,7 +157,7 @@ class Report:
         for key, figure in self.model.items():
             yield f"  {key:<40}{figure:>10,g}"
         yield f"  {figure_title('failures'):<40}{len(self.failures):>10,}"
-        yield from (f"    {each}" for each in (*self.failures[:20], *self.notes))
+        yield from (f"    {failure}" for failure in (*self.failures[:20], *self.notes))
         yield f"  {figure_title('seconds'):<40}{self.seconds:>10,.1f}"
 
 

@@ -131,8 +131,8 @@ def is_caution(quote: str) -> bool:
     >>> is_caution("脾胃虚寒者慎服"), is_caution("主腹痛，孕妇忌服")
     (True, False)
     """
-    clauses = [each for each in _CLAUSE.split(quote) if each.strip()]
-    return bool(clauses) and all(pattern("warns").search(each) for each in clauses)
+    clauses = [part for part in _CLAUSE.split(quote) if part.strip()]
+    return bool(clauses) and all(pattern("warns").search(clause) for clause in clauses)
 
 
 def is_warned_of(quote: str, after: str) -> bool:
@@ -157,9 +157,9 @@ def polarity_faults(claim: Claim, after: str = "") -> tuple[Result, ...]:
     path = claim.predicate.value
     chinese, english = sentences("claim-faults")["caution_quoted"]
     return tuple(
-        Result(claim.iri.value, "polarity", path, each.quote, english, chinese, "Violation")
-        for each in claim.evidence
-        if each.quote and (is_caution(each.quote) or is_warned_of(each.quote, after))
+        Result(claim.iri.value, "polarity", path, evidence.quote, english, chinese, "Violation")
+        for evidence in claim.evidence
+        if evidence.quote and (is_caution(evidence.quote) or is_warned_of(evidence.quote, after))
     )
 
 
@@ -204,7 +204,7 @@ class Gate:
         schema = schema or Schema.load()
         self._above = {kind: schema.superclasses(kind) for kind in schema.parents}
         self._classes = {
-            each.iri: self._above.get(each.kind, frozenset()) for each in index.concepts
+            concept.iri: self._above.get(concept.kind, frozenset()) for concept in index.concepts
         }
         self._shapes: Graph | None = None
         self._relations: frozenset[str] = frozenset()
@@ -218,15 +218,17 @@ class Gate:
 
     def judge(self, proposed: Sequence[ProposedClaim]) -> list[GateResult]:
         """Return each claim with the results that are about it, its evidence or its triple."""
-        keys = [self._likeness(each.claim) for each in proposed]
+        keys = [self._likeness(claim.claim) for claim in proposed]
         fresh = {
-            key: each for key, each in zip(keys, proposed, strict=True) if key not in self._results
+            key: claim
+            for key, claim in zip(keys, proposed, strict=True)
+            if key not in self._results
         }
         if fresh:
             self._validate(fresh)
         return [
-            GateResult(each, (*self._results[key], *polarity_faults(each.claim, each.after)))
-            for key, each in zip(keys, proposed, strict=True)
+            GateResult(claim, (*self._results[key], *polarity_faults(claim.claim, claim.after)))
+            for key, claim in zip(keys, proposed, strict=True)
         ]
 
     def _validate(self, fresh: Mapping[Hashable, ProposedClaim]) -> None:
@@ -238,8 +240,8 @@ class Gate:
         for result in validate(to_graph(quads), self._shapes):
             if result.severity == "Violation":
                 by_focus[result.focus].append(result)
-        for key, each in fresh.items():
-            self._results[key] = tuple(results_against(each.claim, by_focus))
+        for key, claim in fresh.items():
+            self._results[key] = tuple(results_against(claim.claim, by_focus))
 
     def _likeness(self, claim: Claim) -> Hashable:
         telling = self._telling
@@ -259,7 +261,7 @@ class Gate:
         if telling.reads(claim.predicate.value):
             pass
         elif claim.text:
-            target = tuple(each.language for each in claim.text.labels)
+            target = tuple(literal.language for literal in claim.text.labels)
         elif isinstance(claim.object, Literal):
             target = claim.object.language, claim.object.datatype
         elif not telling.names(claim.object):
@@ -328,14 +330,14 @@ def build_change(judged: Iterable[GateResult], retained: Votes) -> Change:
     """Write judged claims as lines of the accepted view, ``candidates`` and ``quarantine``."""
     change, blocks = Change(), dict[str, None]()
     counted: dict[tuple[NamedNode, Place], None] = {}
-    for each in judged:
-        blocks.update(dict.fromkeys(_claim(each)))
-        if each.status is Status.ACCEPTED:
-            blocks.update(dict.fromkeys(_sources(each.proposed.claim, retained)))
-        if not each.faults:
-            place = _PLACES[each.status]
-            counted[each.proposed.claim.iri, place] = None
-            retained.add(each.proposed.claim, place)
+    for result in judged:
+        blocks.update(dict.fromkeys(_claim(result)))
+        if result.status is Status.ACCEPTED:
+            blocks.update(dict.fromkeys(_sources(result.proposed.claim, retained)))
+        if not result.faults:
+            place = _PLACES[result.status]
+            counted[result.proposed.claim.iri, place] = None
+            retained.add(result.proposed.claim, place)
     change.added = list(blocks)
     for iri, place in counted:
         quad, old = retained.confidence(iri, place)

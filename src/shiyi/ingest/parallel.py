@@ -41,7 +41,7 @@ class DocumentReader:
         batches = text_batches(
             ImportRun(self.dataset, self.settings, report), (document,), extractor
         )
-        return [(each.key, each.make()) for each in batches], report
+        return [(batch.key, batch.make()) for batch in batches], report
 
 
 @lru_cache(maxsize=1)

@@ -57,7 +57,7 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
 
 def _was_forgotten(writer: Writer, name: str, version: str) -> bool:
     """Return whether a source was forgotten before; what follows that may have been cut short."""
-    forgotten = {each.why for each in writer.journal.records() if each.who == _FORGETS}
+    forgotten = {record.why for record in writer.journal.records() if record.who == _FORGETS}
     if version:
         return f"{name}@{version}" in forgotten
     return any(each.partition("@")[0] == name for each in forgotten)
@@ -83,12 +83,12 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
             if isinstance(source, NamedNode):
                 _forget_evidence(writer, source, claims, release, counts)
         if isinstance(source, NamedNode):
-            asserted = list(policy_evidence(store, source))
-            counts["asserted"] += len(asserted)
-            drop_evidence(writer, asserted, ACCEPTED, release, counts)
+            nodes = list(policy_evidence(store, source))
+            counts["asserted"] += len(nodes)
+            drop_evidence(writer, nodes, ACCEPTED, release, counts)
             drop_quads(writer, list(_uncited_sources(store, source)), release, counts)
-    for beside in _case_and_school_graphs(store, release):
-        while part := list(islice(store.match(graph=beside), _PART)):
+    for node in _case_and_school_graphs(store, release):
+        while part := list(islice(store.match(graph=node), _PART)):
             counts["quads"] += len(part)
             counts["cases"] += sum(q.object == SHIYI.PatientCase for q in part)
             _remove(writer, part, [], release)
@@ -116,7 +116,7 @@ def _case_and_school_graphs(store: QuadStore, release: str) -> list[NamedNode]:
         for quad in store.match(None, RDF.type, SHIYI.School)
         if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.endswith(f"/{release}")
     }
-    return [graph("cases", release), *sorted(schools, key=lambda each: each.value)]
+    return [graph("cases", release), *sorted(schools, key=lambda node: node.value)]
 
 
 def _forget_evidence(
@@ -133,9 +133,9 @@ def policy_evidence(store: QuadStore, source: NamedNode) -> Iterator[NamedNode]:
     """
     for node in list_evidence(ACCEPTED, store, source):
         created = next(store.match(node, PROV.wasGeneratedBy, None, ACCEPTED), None)
-        cited = [quad.subject for quad in store.match(None, SHIYI.evidence, node, ACCEPTED)]
+        terms = [quad.subject for quad in store.match(None, SHIYI.evidence, node, ACCEPTED)]
         reviewed = any(
-            True for claim in cited for _ in store.match(None, DCTERMS.subject, claim, _REVIEWS)
+            True for claim in terms for _ in store.match(None, DCTERMS.subject, claim, _REVIEWS)
         )
         if created is not None and created.object != _BY_HAND and not reviewed:
             yield node
@@ -159,7 +159,7 @@ def drop_evidence(
     """Remove pieces of evidence, and the claims of that graph that stood on them alone."""
     store, rest = writer.store, iter(evidence)
     while nodes := list(islice(rest, _PART // 20)):
-        gone = set(nodes)
+        old_nodes = set(nodes)
         remove = [quad for node in nodes for quad in store.match(node, None, None, claims)]
         touched = {
             quad.subject: None
@@ -169,10 +169,10 @@ def drop_evidence(
         add: list[Quad] = []
         for claim in touched:
             if isinstance(claim, NamedNode):
-                lost, retained = _without(store, claim, claims, gone)
-                remove += lost
-                add += retained
-                counts["claims"] += not retained
+                quads, retained_quads = _without(store, claim, claims, old_nodes)
+                remove += quads
+                add += retained_quads
+                counts["claims"] += not retained_quads
         remove += _unused_texts(store, remove, claims)
         counts["evidence"] += len(nodes)
         counts["quads"] += len(remove)
@@ -192,20 +192,20 @@ def _without(
 ) -> tuple[list[Quad], list[Quad]]:
     """Return the quads a claim loses with some evidence, and its new confidence."""
     quads = list(store.match(claim, None, None, claims))
-    left = [q.object for q in quads if q.predicate == SHIYI.evidence and q.object not in gone]
-    if not left:
+    terms = [q.object for q in quads if q.predicate == SHIYI.evidence and q.object not in gone]
+    if not terms:
         return [*quads, *_asserted_quads(store, claim, quads)], []
-    texts = set(_texts(store, left, claims))
-    lost = [
+    texts = set(_texts(store, terms, claims))
+    lost_quads = [
         quad
         for quad in quads
         if quad.object in gone
         or (quad.predicate == SHIYI.supportedByText and quad.object not in texts)
         or quad.predicate == SHIYI.confidence
     ]
-    remaining = set(left)
+    remaining = set(terms)
     fused = fuse(vote for node, vote in _votes(store, claim, claims) if node in remaining)
-    return lost, [Quad(claim, SHIYI.confidence, decimal(fused.value), claims)]
+    return lost_quads, [Quad(claim, SHIYI.confidence, decimal(fused.value), claims)]
 
 
 def _asserted_quads(store: QuadStore, claim: NamedNode, quads: Sequence[Quad]) -> Iterator[Quad]:
@@ -220,7 +220,7 @@ def _asserted_quads(store: QuadStore, claim: NamedNode, quads: Sequence[Quad]) -
 
 def _unused_texts(store: QuadStore, removed: Sequence[Quad], claims: Graph) -> list[Quad]:
     """Return the quads of the texts that only removed claims state."""
-    gone = set(removed)
+    quads = set(removed)
     nodes = {
         quad.object: None
         for quad in removed
@@ -229,7 +229,7 @@ def _unused_texts(store: QuadStore, removed: Sequence[Quad], claims: Graph) -> l
     return [
         quad
         for node in nodes
-        if gone.issuperset(store.match(None, None, node, claims))
+        if quads.issuperset(store.match(None, None, node, claims))
         for quad in store.match(node, None, None, claims)
     ]
 
@@ -267,8 +267,8 @@ class SeenNodes:
         for quad in content.quads:
             if quad.object == SHIYI.Source and isinstance(quad.subject, NamedNode):
                 self.sources.add(quad.subject)
-        for each in judged:
-            claim = each.proposed.claim
+        for result in judged:
+            claim = result.proposed.claim
             for evidence in claim.evidence:
                 self.sources.add(evidence.source.iri)
                 self.nodes.add(hash(evidence.iri(claim.iri)))
@@ -314,7 +314,7 @@ def sweep(
 
 def _is_digest(dataset: Dataset) -> bool:
     """Return whether the version is made of the file, so that the newer replaces the older."""
-    return any(each.startswith(dataset.version) for each in dataset.digests.values())
+    return any(digest.startswith(dataset.version) for digest in dataset.digests.values())
 
 
 def _stale_evidence(
@@ -338,18 +338,18 @@ def _stale_evidence(
 
 def _extractor_name(writer: Writer, node: NamedNode, place: Graph) -> str:
     """Name the extractor that found evidence, without its version; "" where none is named."""
-    created = next(writer.store.match(node, PROV.wasGeneratedBy, None, place), None)
-    if created is None:
+    quad = next(writer.store.match(node, PROV.wasGeneratedBy, None, place), None)
+    if quad is None:
         return ""
-    return text(created.object).rpartition("/")[2].removeprefix("activity-").rpartition("-")[0]
+    return text(quad.object).rpartition("/")[2].removeprefix("activity-").rpartition("-")[0]
 
 
 def _is_of_files(
     writer: Writer, node: NamedNode, source: NamedNode, place: Graph, nodes: SeenNodes
 ) -> bool:
     """Return whether evidence is of a passage, or of a row of a file that was read."""
-    derived = next(writer.store.match(node, PROV.wasDerivedFrom, None, place), None)
-    if derived is None or derived.object != source:
+    quad = next(writer.store.match(node, PROV.wasDerivedFrom, None, place), None)
+    if quad is None or quad.object != source:
         return True
     where = next(writer.store.match(node, SHIYI.sourceLocator, None, place), None)
     return where is not None and text(where.object).partition(":")[0] in nodes.files

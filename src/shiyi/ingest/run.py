@@ -72,7 +72,7 @@ class Options:
     limit: int = 0
     resume: bool = False
     progress: Callable[[Report], None] = lambda report: None
-    watch: Callable[["Content", list[GateResult]], None] = lambda content, judged: None
+    watch: Callable[["Content", list[GateResult]], None] = lambda content, group: None
     entry: AdmissionPolicy | None = None  # the policy of the dataset; without it all are candidates
 
 
@@ -103,9 +103,9 @@ def ingest(
             gate.know(content.classes)
             if options.entry:
                 content.proposed = options.entry.of(content.proposed, report.held_back)
-            judged = gate.judge(content.proposed)
-            options.watch(content, judged)
-        report.count(judged)
+            results = gate.judge(content.proposed)
+            options.watch(content, results)
+        report.count(results)
         report.unlinked += content.unlinked
         report.refused += content.refused
         report.park(content.parked, content.again)
@@ -115,7 +115,7 @@ def ingest(
             if writer.journal.find(key) is None:
                 quads = dict.fromkeys((*dataset.quads(), *content.quads))
                 with suspend_collection():
-                    _write(writer, key, quads, judged, votes, content)
+                    _write(writer, key, quads, results, votes, content)
             else:
                 report.skipped += 1
         options.progress(report)
@@ -153,8 +153,8 @@ def _write(
                 writer.wait()  # they are looked for in the store next
             return
         writer.load(quads, lines=change.added, key=f"{key} text{parked}", agent=WHO, reason=reason)
-        gone = (*change.replaced, *content.gone)
-        writer.write(change.replacing, gone, key=key, agent=WHO, reason=reason)
+        old_quads = (*change.replaced, *content.gone)
+        writer.write(change.replacing, old_quads, key=key, agent=WHO, reason=reason)
 
 
 def text_batches(
@@ -194,7 +194,7 @@ def text_batches(
 def _batch(
     tree: Tree, passages: list[Passage], dataset: Dataset, extractor: Extractor, settings: Settings
 ) -> Batch:
-    places = (f"{each.iri} {each.start}" for each in passages)
+    places = (f"{passage.iri} {passage.start}" for passage in passages)
     digest = content_hash(tree.document.name, *places)
     key = f"{digest} {extractor.name} {extractor.version}"
     return Batch(key, lambda: _content(tree, passages, dataset, extractor, settings))
@@ -209,18 +209,18 @@ def _retry_parked(
     settings: Settings,
 ) -> Batch:
     """Read parked passages once more; their parked state is removed in the same change."""
-    passages = [each for each in tree.passages if each.iri in waiting]
-    gone = [quad for quads in waiting.values() for quad in quads]
+    passages = [passage for passage in tree.passages if passage.iri in waiting]
+    old_quads = [quad for quads in waiting.values() for quad in quads]
     tries = {iri: count_tries(quads) for iri, quads in waiting.items()}
 
     def make() -> Content:
         content = _content(tree, passages, dataset, extractor, settings, tries)
         remaining = set(content.quads)
-        content.gone = [quad for quad in gone if quad not in remaining]
+        content.gone = [quad for quad in old_quads if quad not in remaining]
         content.again, content.passages = tuple(waiting), 0
         return content
 
-    return Batch(f"{batch.key} again {content_hash(*sorted(map(str, gone)))}", make)
+    return Batch(f"{batch.key} again {content_hash(*sorted(map(str, old_quads)))}", make)
 
 
 def _content(

@@ -129,7 +129,7 @@ class ExtractorFactory:
         from shiyi.ingest.schools.overlay import Overlay
         from shiyi.linking.embedding import embedder
 
-        chosen = self.settings.ingest
+        settings = self.settings.ingest
         chains = ChainBuilder(
             StatementReader(self.index, Relations.of()),
             self.make_retrier(dataset) if self.name == "llm" else None,
@@ -137,8 +137,8 @@ class ExtractorFactory:
         general = GeneralKnowledge(
             base.store,
             embedder.open_embedder(self.settings.linking.embedder),
-            chosen.chain_triples,
-            chosen.chain_passages,
+            settings.chain_triples,
+            settings.chain_passages,
         )
         return Overlay(school, dataset, chains, general, self.gate, self.settings)
 
@@ -309,11 +309,11 @@ class _SourcePath:
             vocabulary_batches,
         )
 
-        kinds = {each.iri: each.kind for each in self.extracting.index.concepts}
-        known = BaseConcepts(kinds, self._lexicons(), load_matches(self.base.store))
+        kinds = {concept.iri: concept.kind for concept in self.extracting.index.concepts}
+        concepts = BaseConcepts(kinds, self._lexicons(), load_matches(self.base.store))
         dataset = describe_vocabulary(self.request.source, self.path)
         run = self._run(dataset)
-        return dataset, vocabulary_batches(run, self.request.source, self.path, known)
+        return dataset, vocabulary_batches(run, self.request.source, self.path, concepts)
 
     def _umls(self) -> Batches:
         from shiyi.ingest.datasets.umls import (
@@ -325,7 +325,7 @@ class _SourcePath:
         )
 
         languages, sources, types = (
-            tuple(each.strip().upper() for each in cell.split(",") if each.strip())
+            tuple(part.strip().upper() for part in cell.split(",") if part.strip())
             for cell in (self.request.languages, self.request.sources, self.request.types)
         )
         release = Release(self.path, Filters(languages or Filters().languages, sources, types))

@@ -190,7 +190,7 @@ class NearNames:
         """
         if len(text) < MIN_SPELT or has_cjk(text):
             return ()
-        found = []
+        results = []
         for form, _ in self.similar(text, 20):
             shorter = min(len(form), len(text))
             same, behind = (_prefix_length(text, form), _prefix_length(text[::-1], form[::-1]))
@@ -199,8 +199,8 @@ class NearNames:
             if shorter < MIN_CHANGED and len(text) >= len(form) and sorted(text) != sorted(form):
                 continue
             if shorter >= MIN_SPELT and (errors := distance(text, form, allowed)) <= allowed:
-                found.append((form, 1 - errors / max(len(form), len(text))))
-        return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
+                results.append((form, 1 - errors / max(len(form), len(text))))
+        return tuple(sorted(results, key=lambda row: (-row[1], row[0])))
 
     def match_mistyped(self, text: str) -> tuple[tuple[Sense, int], ...]:
         """Return what a whole name was meant to be, with the errors in it, the fewest first.
@@ -209,22 +209,22 @@ class NearNames:
         :meth:`spelt` is stricter, since nobody sees its choice. Chinese names are found by their
         sound alone, and by pinyin with one error.
         """
-        found: dict[Sense, tuple[int, int]] = {}
+        results: dict[Sense, tuple[int, int]] = {}
         if has_cjk(text):
             spoken = "".join(syllables(text)) if all(map(is_cjk, text)) and len(text) > 1 else ""
-            found = dict.fromkeys(self.match_pinyin(spoken), (1, 0))
+            results = dict.fromkeys(self.match_pinyin(spoken), (1, 0))
         else:
             word, allowed = join_latin(text), min(2, len(text) // 3)
             for form, _ in self.similar(text, _COMPARED):
                 if (errors := distance(text, form, allowed)) <= allowed:
                     right = -_prefix_length(word, join_latin(form))
-                    found |= dict.fromkeys(self._dictionary.exact(form), (errors, right))
+                    results |= dict.fromkeys(self._dictionary.exact(form), (errors, right))
             if len(word) >= _SHORT_PINYIN:
                 for other in _one_error(word):
                     right = -_prefix_length(word, other)
                     for sense in self.match_pinyin(other):
-                        found.setdefault(sense, (1, right))
-        ranked = sorted(found.items(), key=lambda each: (each[1], each[0]))
+                        results.setdefault(sense, (1, right))
+        ranked = sorted(results.items(), key=lambda row: (row[1], row[0]))
         return tuple((sense, errors) for sense, (errors, _) in ranked)
 
     def similar(self, text: str, k: int) -> tuple[tuple[str, float], ...]:
@@ -236,8 +236,8 @@ class NearNames:
         shared = np.bincount(np.concatenate(known), minlength=len(forms)).astype(np.float32)
         alike = shared / (len(own) - shared + self._sizes)
         best = np.argpartition(-alike, min(k, len(alike) - 1))[:k]
-        found = [(forms[place], float(alike[place])) for place in best.tolist() if shared[place]]
-        return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
+        results = [(forms[place], float(alike[place])) for place in best.tolist() if shared[place]]
+        return tuple(sorted(results, key=lambda row: (-row[1], row[0])))
 
 
 def _spelt(dictionary: Dictionary) -> tuple[Groups, Array]:
@@ -254,10 +254,10 @@ def _spelt(dictionary: Dictionary) -> tuple[Groups, Array]:
         runs = np.split(places, starts[1:])
         for code, run in zip(codes[starts].tolist(), runs, strict=False):  # no codes leave one run
             grams[code].frombytes(run.tobytes())
-    written = {_decode_grams(code): places for code, places in grams.items()}
-    keys = Trie.of(written)
-    bounds = np.cumsum([0, *(len(written[each]) for each in keys)])
-    every = [np.zeros(0, np.int32), *(np.frombuffer(written[each], np.int32) for each in keys)]
+    arrays = {_decode_grams(code): places for code, places in grams.items()}
+    keys = Trie.of(arrays)
+    bounds = np.cumsum([0, *(len(arrays[key]) for key in keys)])
+    every = [np.zeros(0, np.int32), *(np.frombuffer(arrays[key], np.int32) for key in keys)]
     return Groups(keys, bounds, np.concatenate(every)), sizes
 
 
@@ -266,7 +266,7 @@ def _gram_arrays(forms: Mapping[int, str]) -> tuple[Array, Array]:
 
     A gram is up to three characters of 21 bits, one more than each is; 0 is none.
     """
-    found = [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
+    results = [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
     chinese = {place: form for place, form in forms.items() if has_cjk(form)}
     latin = {place: f"\x02{form}\x03" for place, form in forms.items() if place not in chinese}
     for some, sizes in ((chinese, (1, 2)), (latin, (_GRAM,))):
@@ -279,8 +279,8 @@ def _gram_arrays(forms: Mapping[int, str]) -> tuple[Array, Array]:
             for n in range(size):
                 code |= points[n : n + count] << _POINT * (_GRAM - 1 - n)
             whole = place[:count] == place[size - 1 :]
-            found.append((code[whole], place[:count][whole]))
-    code, place = (np.concatenate(each) for each in zip(*found, strict=True))
+            results.append((code[whole], place[:count][whole]))
+    code, place = (np.concatenate(item) for item in zip(*results, strict=True))
     order = np.lexsort((place, code))
     code, place = code[order], place[order]
     fresh = (np.diff(code, prepend=-1) != 0) | (np.diff(place, prepend=-1) != 0)
@@ -289,23 +289,23 @@ def _gram_arrays(forms: Mapping[int, str]) -> tuple[Array, Array]:
 
 def _decode_grams(code: int) -> str:
     every = (code >> _POINT * n & (1 << _POINT) - 1 for n in reversed(range(_GRAM)))
-    return "".join(chr(each - 1) for each in every if each)
+    return "".join(chr(number - 1) for number in every if number)
 
 
 def _by_pinyin(index: LabelIndex) -> tuple[Groups, Groups, Groups]:
     """Return the labels by their pinyin, by what is known it, and by its rhyme."""
-    spoken, sounds, rhymes = GroupBuilder(), GroupBuilder(), GroupBuilder()
+    builder, sounds, rhymes = GroupBuilder(), GroupBuilder(), GroupBuilder()
     for place, label in enumerate(index.labels):
         pinyin = label.pinyin
         if len(pinyin) < 2 or index.kinds[label.concept] in NEVER_GUESSED:
             continue
         for key in {"".join(pinyin), "".join(pinyin).replace("v", "u")}:
-            spoken.add(key, place)
+            builder.add(key, place)
         if len(pinyin) == len(label.text):
             sounds.add(" ".join(merge_similar_sounds(pinyin)), place)
             if len(pinyin) > 2:
                 rhymes.add(" ".join(finals(pinyin)), place)
-    return spoken.groups(), sounds.groups(), rhymes.groups()
+    return builder.groups(), sounds.groups(), rhymes.groups()
 
 
 def _prefix_length(one: str, other: str) -> int:
@@ -400,16 +400,16 @@ class Guesser:
 
     def guess(self, text: str, covered: Sequence[Span]) -> list[Guess]:
         """Link what lies between the ``covered`` spans of a folded text, or say it is unknown."""
-        found: list[Guess] = []
+        guesses: list[Guess] = []
         left: list[Span] = []
         for start, end in uncovered_spans(text, covered):
             for run in chinese_runs(text, start, end):
-                left += self._sounds(text, run, found)
+                left += self._sounds(text, run, guesses)
             for words in latin_words(text, start, end):
-                left += self._spellings(text, words, found)
+                left += self._spellings(text, words, guesses)
             if len(left) > _GUESSED:
                 break
-        return found + self._meanings(text, left[:_GUESSED])
+        return guesses + self._meanings(text, left[:_GUESSED])
 
     def medicines(self, text: str, start: int, end: int) -> Guess | None:
         """Return the class of medicines that ``[start, end)`` of a folded text means, if any."""
@@ -483,7 +483,7 @@ class Guesser:
 
     def _guessable(self, senses: tuple[Sense, ...]) -> tuple[Sense, ...]:
         concepts = self._dictionary.index.concepts
-        return tuple(each for each in senses if concepts[each.concept].kind not in NEVER_GUESSED)
+        return tuple(sense for sense in senses if concepts[sense.concept].kind not in NEVER_GUESSED)
 
     def _meanings(self, text: str, left: Sequence[Span]) -> list[Guess]:
         """Link by meaning what can be; what cannot is reported as unknown."""
@@ -501,20 +501,20 @@ class Guesser:
         sure = []
         for span, whole, senses in close:
             if span != whole and whole in meant:
-                senses = [each for each in senses if each[0].concept in meant[whole]]
+                senses = [item for item in senses if item[0].concept in meant[whole]]
             if senses:
                 sure.append((senses, span))
-        found: list[Guess] = []
-        for senses, (start, end) in sorted(sure, key=lambda each: (-each[0][0][1], each[1])):
-            if all(end <= known.hit.start or start >= known.hit.end for known in found):
+        guesses: list[Guess] = []
+        for senses, (start, end) in sorted(sure, key=lambda item: (-item[0][0][1], item[1])):
+            if all(end <= item.hit.start or start >= item.hit.end for item in guesses):
                 best = senses[0][1]
                 listed = tuple(sense for sense, score in senses if score >= best - 0.02)
-                found.append(Guess(Hit(start, end, listed), best, SEMANTIC))
-        taken = sorted((known.hit.start, known.hit.end) for known in found)
+                guesses.append(Guess(Hit(start, end, listed), best, SEMANTIC))
+        taken = sorted((item.hit.start, item.hit.end) for item in guesses)
         for whole in left:
             inside = [span for span in taken if whole[0] <= span[0] and span[1] <= whole[1]]
-            found += [Guess(Hit(*span, ())) for span in _unknown(text, whole, inside)]
-        return found
+            guesses += [Guess(Hit(*span, ())) for span in _unknown(text, whole, inside)]
+        return guesses
 
     def _is_refused(self, window: str) -> bool:
         """Return whether the context refused this name, or it needs a context."""
@@ -594,5 +594,5 @@ def _unknown(text: str, whole: Span, known: Sequence[Span]) -> Iterator[Span]:
         if is_cjk(text[start]):
             spans = list(chinese_words(text, start, end))
         else:
-            spans = [(each[0][0], each[-1][1]) for each in latin_words(text, start, end)]
+            spans = [(word[0][0], word[-1][1]) for word in latin_words(text, start, end)]
         yield from (span for span in spans if is_content(text[slice(*span)]))

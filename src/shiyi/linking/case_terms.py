@@ -57,14 +57,14 @@ def find_class_codes(text: str) -> tuple[str, ...]:
     >>> find_class_codes("咳嗽三天，有痰")[0]
     'a04-04'
     """
-    found: dict[str, tuple[bool, int, int]] = {}
+    results: dict[str, tuple[bool, int, int]] = {}
     for code, pattern in cues("disease-classes").items():
         if matches := list(pattern.finditer(text.lower())):
             words = {match[0] for match in matches}
             name, _, sign = code.partition(" ")
             order = bool(sign), -len(words), matches[0].start()
-            found[name] = min(order, found.get(name, order))
-    return tuple(sorted(found, key=found.__getitem__))
+            results[name] = min(order, results.get(name, order))
+    return tuple(sorted(results, key=results.__getitem__))
 
 
 _CUES: Final = Cues("cases")
@@ -86,7 +86,7 @@ def age_group(text: str, stated: str = "") -> str:
         return _group(int(stated))
     for lines in (stated, text):
         if match := _CUES["years"].search(lines):
-            number = next(each for each in match.groups() if each)
+            number = next(group for group in match.groups() if group)
             return _group(int(number) if number.isdecimal() else _number(number))
         if _CUES["months"].search(lines[:20]):
             return "infant"
@@ -126,7 +126,7 @@ def euphemisms() -> Mapping[str, Euphemism]:
     '便秘'
     """
     rows = (Euphemism(*line.split("\t")) for line in read_lines("euphemisms"))
-    return {fold(each.expression): each for each in rows}
+    return {fold(euphemism.expression): euphemism for euphemism in rows}
 
 
 def link_layers(
@@ -148,14 +148,14 @@ def link_layers(
     if not cases or not terms:
         return ()
     cosines = (
-        embedder.encode([each.text for each in cases])
-        @ embedder.encode([each.text for each in terms]).T
+        embedder.encode([entry.text for entry in cases])
+        @ embedder.encode([entry.text for entry in terms]).T
     )
     pairs = _DIRECTIONS[direction](cosines, cases, terms)
     mutual = _mutual(cosines, cases, terms)
     table = euphemisms() if curated is None else curated
     chosen = _match_curated(cases, terms, table)
-    found = [
+    links = [
         LayerLink(
             cases[case],
             terms[term],
@@ -171,8 +171,8 @@ def link_layers(
         similarity = _cosine(cosines, case, term)
         if cases[case].iri not in settled and 1 - similarity < threshold:
             both = (cases[case].iri, terms[term].iri) in mutual
-            found.append(LayerLink(cases[case], terms[term], similarity, threshold, both))
-    return tuple(found)
+            links.append(LayerLink(cases[case], terms[term], similarity, threshold, both))
+    return tuple(links)
 
 
 Pairs = set[tuple[int, int]]
@@ -233,12 +233,12 @@ def _match_curated(
     places: dict[str, int] = {}
     for place, term in enumerate(terms):
         places.setdefault(fold(term.text), place)
-    found = {}
+    results = {}
     for place, case in enumerate(cases):
         entry = table.get(fold(case.text))
         if entry is not None and fold(entry.term) in places:
-            found[place] = places[fold(entry.term)]
-    return found
+            results[place] = places[fold(entry.term)]
+    return results
 
 
 def _cosine(cosines: Vectors, case: int, term: int) -> float:

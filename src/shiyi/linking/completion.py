@@ -105,9 +105,9 @@ class AmendedCompleter(Completer):
     @override
     def rank_all(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
         others = self._before.rank_all(prefix, k + len(self._concepts))
-        found = [each for each in others if each[1].iri not in self._concepts]
-        found += super().rank_all(prefix, k)
-        return tuple(sorted(found, key=lambda each: each[0])[:k])
+        results = [row for row in others if row[1].iri not in self._concepts]
+        results += super().rank_all(prefix, k)
+        return tuple(sorted(results, key=lambda row: row[0])[:k])
 
 
 _NEAR: Final = 0.8  # score of a candidate that is one letter away, or sounds the same
@@ -137,32 +137,32 @@ class ForgivingCompleter:
         exact = self._completer.complete(text, k)
         if len(exact) >= min(k, _FEW) or not any(map(str.isalpha, text)) or k < 1:
             return exact
-        found = {each.iri: each for each in exact}
-        for each in self._one_error(text) if exact else self._approximate(text, k):
-            found.setdefault(each.iri, replace(each, approximate=True))
-            if len(found) == k:
+        completions = {each.iri: each for each in exact}
+        for completion in self._one_error(text) if exact else self._approximate(text, k):
+            completions.setdefault(completion.iri, replace(completion, approximate=True))
+            if len(completions) == k:
                 break
-        return tuple(found.values())
+        return tuple(completions.values())
 
     def _one_error(self, text: str) -> Iterator[Completion]:
         """Yield what is one error away from a text that also begins a few names."""
         if len(text) > _SHORTEST:
-            yield from (_completion(each) for each, n in self._corrections(text) if n == 1)
+            yield from (_completion(mention) for mention, n in self._corrections(text) if n == 1)
 
     def _approximate(self, text: str, k: int) -> Iterator[Completion]:
         yield from self._completer.complete(_TONES.sub("", text), k)
-        found = self._candidates(text, k)
-        near = [m for m in found if m.score >= _NEAR]
+        mentions = self._candidates(text, k)
+        near_mentions = [m for m in mentions if m.score >= _NEAR]
         corrected = self._corrections(text)
-        yield from map(_completion, near)
+        yield from map(_completion, near_mentions)
         yield from (_completion(each) for each, _ in corrected)
-        if near or any(errors == 1 for _, errors in corrected):
+        if near_mentions or any(errors == 1 for _, errors in corrected):
             return
         yield from self._names_by_rhyme(text)
         yield from self._names_beginning(text, k)
-        for each in found:
-            if each.score >= (_LIKE if each.justification == SIMILAR else _MEANT):
-                yield _completion(each)
+        for mention in mentions:
+            if mention.score >= (_LIKE if mention.justification == SIMILAR else _MEANT):
+                yield _completion(mention)
 
     def _names_by_rhyme(self, text: str) -> Iterator[Completion]:
         """Yield Chinese names that begin with the first character and rhyme: 山查 for 山楂."""
@@ -170,9 +170,9 @@ class ForgivingCompleter:
         if len(folded) < 2 or not all(map(is_cjk, folded)):
             return
         rhymes = finals(syllables(folded))
-        for each in self._completer.complete(folded[0], _SCANNED):
-            if finals(syllables(each.label_zh)) == rhymes:
-                yield each
+        for completion in self._completer.complete(folded[0], _SCANNED):
+            if finals(syllables(completion.label_zh)) == rhymes:
+                yield completion
 
     def _names_beginning(self, text: str, k: int) -> Iterator[Completion]:
         """Yield the names that begin like the longest beginning of ``text`` that has any."""
@@ -180,9 +180,9 @@ class ForgivingCompleter:
         shortest = 1 if has_cjk(folded) else _SHORTEST
         words = folded.rsplit(" ", 1)[0]
         cut = [folded[:-n] for n in range(1, _CUT + 1) if len(folded) - n >= shortest]
-        for each in (*cut, *([words] if len(words) >= shortest else [])):
-            if found := self._completer.complete(each, k):
-                yield from found
+        for name in (*cut, *([words] if len(words) >= shortest else [])):
+            if completions := self._completer.complete(name, k):
+                yield from completions
                 return
 
 
@@ -202,7 +202,7 @@ def _keys(index: LabelIndex) -> Groups:
                 keys.add(folded[at + 1 :], 2 << _PLACES | place)
         elif pinyin := label.pinyin:
             spoken = "".join(pinyin)
-            for each in {spoken, spoken.replace("v", "u")}:
-                keys.add(each, 1 << _PLACES | place)
+            for name in {spoken, spoken.replace("v", "u")}:
+                keys.add(name, 1 << _PLACES | place)
             keys.add("".join(each[0] for each in pinyin), 3 << _PLACES | place)
     return keys.groups()

@@ -46,7 +46,7 @@ def surfaces(label: Label) -> Iterator[tuple[str, int]]:
     if len(pinyin := label.pinyin) > 1:
         for between in (" ", ""):
             spoken = between.join(pinyin)
-            yield from ((each, SPOKEN) for each in {spoken, spoken.replace("v", "u")})
+            yield from ((name, SPOKEN) for name in {spoken, spoken.replace("v", "u")})
     if label.role == LATIN:
         for binomial in _BINOMIAL.findall(label.text):
             yield fold(binomial), rank
@@ -179,9 +179,9 @@ class Groups:
     def items_with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the keys that begin with ``prefix``, in order, each with every number under it."""
         return (
-            (key, each)
+            (key, number)
             for key, place in self.keys.items_with_prefix(prefix)
-            for each in self._at(place)
+            for number in self._at(place)
         )
 
     def array(self, key: str) -> Array:
@@ -194,8 +194,8 @@ class Groups:
         )
 
     def _at(self, place: int) -> list[int]:
-        found: list[int] = self.numbers[self.bounds[place] : self.bounds[place + 1]].tolist()
-        return found
+        results: list[int] = self.numbers[self.bounds[place] : self.bounds[place + 1]].tolist()
+        return results
 
 
 # kinds with pinyin looked for in running text; that of others is tried on the rest
@@ -239,11 +239,11 @@ class Dictionary:
             self._longest = int(arrays["form.longest"][0])
 
     def _make(self) -> None:
-        found, concepts = _build_groups(self.index)
-        self.forms = found.keys
-        self._bounds, self._packed = _most_direct(found, concepts)
+        groups, concepts = _build_groups(self.index)
+        self.forms = groups.keys
+        self._bounds, self._packed = _most_direct(groups, concepts)
         schemes = np.fromiter(
-            (each in SCHEMES for each in self.index.kinds), bool, len(self.index.kinds)
+            (kind in SCHEMES for kind in self.index.kinds), bool, len(self.index.kinds)
         )
         among = np.concatenate([[0], np.cumsum(schemes[concepts[self._packed >> _RANKS]])])
         named = np.diff(self._bounds)
@@ -362,7 +362,7 @@ class Dictionary:
             return senses
         kinds = self.index.kinds
         return tuple(
-            sorted(senses, key=lambda each: (*order(kinds[each.concept], each.rank, turned), each))
+            sorted(senses, key=lambda row: (*order(kinds[row.concept], row.rank, turned), row))
         )
 
 

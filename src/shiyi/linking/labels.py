@@ -76,22 +76,22 @@ class LabelIndex:
 
     def __post_init__(self) -> None:
         if not self.kinds:
-            object.__setattr__(self, "kinds", tuple(each.kind for each in self.concepts))
+            object.__setattr__(self, "kinds", tuple(concept.kind for concept in self.concepts))
 
     @classmethod
     def from_store(
         cls, store: QuadStore, release: str, concepts: Iterable[str] | None = None
     ) -> Self:
         """Read the labels of the accepted view, of some concepts or of all."""
-        chosen = None if concepts is None else [NamedNode(each) for each in concepts]
-        through, kinds = last_applied(store), _kinds(store, chosen)
+        nodes = None if concepts is None else [NamedNode(concept) for concept in concepts]
+        through, kinds = last_applied(store), _kinds(store, nodes)
         names: dict[str, list[tuple[str, str, str]]] = {iri: [] for iri in kinds}
-        for written, role in _NAMED_BY:
-            for iri, value in _literals(store, written, chosen):
+        for node, role in _NAMED_BY:
+            for iri, value in _literals(store, node, nodes):
                 if (own := names.get(iri)) is not None:
                     own.append((value.value, "la" if role == LATIN else _language(value), role))
-        cuis = _cuis(store, chosen)
-        notations = {iri: value.value for iri, value in _literals(store, SKOS.notation, chosen)}
+        cuis = _cuis(store, nodes)
+        notations = {iri: value.value for iri, value in _literals(store, SKOS.notation, nodes)}
         rows = (
             (
                 iri,
@@ -141,7 +141,7 @@ class LabelIndex:
     def save(self, folder: Path) -> Path:
         """Write ``labels.safetensors`` into ``folder``, whole or not at all."""
         concepts, labels = self.concepts, self.labels
-        kinds = sorted({each.kind for each in concepts})
+        kinds = sorted({concept.kind for concept in concepts})
         roles = [_LANGUAGES.index(n.language) + _ROLE * _ROLES.index(n.role) for n in labels]
         of = np.array([n.concept for n in labels], np.int64)
         if np.any(np.diff(of) < 0):
@@ -175,22 +175,22 @@ class LabelIndex:
 
         Raise :class:`IndexMismatchError` where it is damaged, or was made for another release.
         """
-        mapped = Memmap.open(folder / FILE, format=FORMAT, release=release)
-        bounds = mapped["label.bounds"]
-        if len(bounds) - 1 != len(mapped["concept.kind"]) or bounds[-1] != len(
-            mapped["label.role"]
+        memmap = Memmap.open(folder / FILE, format=FORMAT, release=release)
+        bounds = memmap["label.bounds"]
+        if len(bounds) - 1 != len(memmap["concept.kind"]) or bounds[-1] != len(
+            memmap["label.role"]
         ):
             raise IndexMismatchError(
                 f"{folder / FILE} is damaged, a label names no concept: run `shiyi index`"
             )
         labels, names, kind = (
-            _labels(mapped, bounds),
-            mapped.words("kinds"),
-            mapped["concept.kind"].data,
+            _labels(memmap, bounds),
+            memmap.words("kinds"),
+            memmap["concept.kind"].data,
         )
         kinds = Rows(lambda at: names[kind[at]], len(kind))
-        through = int(mapped.about.get("through", 0))
-        return cls(release, _concepts(mapped, bounds, labels, kinds), labels, kinds, through)
+        through = int(memmap.about.get("through", 0))
+        return cls(release, _concepts(memmap, bounds, labels, kinds), labels, kinds, through)
 
 
 _NAMED_BY: Final = (
@@ -236,7 +236,7 @@ def _concepts(
     def read(at: int) -> Concept:
         own = labels[bounds[at] : bounds[at + 1]]
         main = [
-            found if (found := few(at)) is not None else _preferred_labels(own, name).get(at, "")
+            result if (result := few(at)) is not None else _preferred_labels(own, name).get(at, "")
             for few, name in zip((zh, en), _MAIN, strict=True)
         ]
         return Concept(iri[at], kinds[at], main[0], main[1], cui(at) or "", notation(at) or "")
@@ -281,8 +281,8 @@ def _match(
     store: QuadStore, predicate: NamedNode, concepts: Sequence[NamedNode] | None
 ) -> Iterator[Quad]:
     """Yield the accepted quads of some concepts, or of all."""
-    for each in (None,) if concepts is None else concepts:
-        yield from match_own(store, each, predicate, None, DefaultGraph())
+    for node in (None,) if concepts is None else concepts:
+        yield from match_own(store, node, predicate, None, DefaultGraph())
 
 
 def _literals(
@@ -295,29 +295,29 @@ def _literals(
 
 def _kinds(store: QuadStore, concepts: Sequence[NamedNode] | None) -> dict[str, str]:
     """Return the class of each concept; the first of ``KINDS`` where it has several."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     if concepts is not None:
-        for each in concepts:
-            own = {text(q.object) for q in match_own(store, each, RDF.type, None, DefaultGraph())}
+        for node in concepts:
+            own = {text(q.object) for q in match_own(store, node, RDF.type, None, DefaultGraph())}
             named = (kind for kind in KINDS if getattr(SHIYI, kind).value in own)
             if kind := next(named, ""):
-                found[each.value] = kind
-        return found
+                results[node.value] = kind
+        return results
     for kind in reversed(KINDS):
         for quad in match_own(store, None, RDF.type, getattr(SHIYI, kind), DefaultGraph()):
             if isinstance(quad.subject, NamedNode):
-                found[quad.subject.value] = kind
-    return found
+                results[quad.subject.value] = kind
+    return results
 
 
 def _cuis(store: QuadStore, concepts: Sequence[NamedNode] | None) -> dict[str, str]:
     """Return the CUI each concept is the same as; a merely close one is not its CUI."""
-    found = {iri: value.value for iri, value in _literals(store, SHIYI.umlsCui, concepts)}
+    results = {iri: value.value for iri, value in _literals(store, SHIYI.umlsCui, concepts)}
     for quad in _match(store, SKOS.exactMatch, concepts):
         subject, other = quad.subject, quad.object
         if isinstance(other, NamedNode) and isinstance(subject, NamedNode) and UMLS in other.value:
-            found[subject.value] = local_name(other.value)
-    return found
+            results[subject.value] = local_name(other.value)
+    return results
 
 
 def _language(value: Literal) -> str:

@@ -60,13 +60,13 @@ def widen(
 
     "Blood pressure-lowering drugs" is neither "Drug" nor "blood pressure" (iDISK2.0's failure).
     """
-    found: list[tuple[Hit, Guess | None]] = []
+    results: list[tuple[Hit, Guess | None]] = []
     for place, hit in enumerate(hits):
         head = _HEAD.match(text, hit.end) if kind(hit) in CONDITIONS else None
         following = hits[place + 1].start if place + 1 < len(hits) else len(text)
         fits = head is not None and head.end() <= following
-        found.append((hit, medicines(text, hit.start, head.end()) if head and fits else None))
-    return found
+        results.append((hit, medicines(text, hit.start, head.end()) if head and fits else None))
+    return results
 
 
 FILE: Final = "names.safetensors"
@@ -89,10 +89,10 @@ def write_names(index: LabelIndex, folder: Path) -> Path:
 def open_names(folder: Path, index: LabelIndex) -> Memmap | None:
     """Open what was written for an index; None where there is none, or of other making."""
     try:
-        made = Memmap.open(folder / FILE, format=_FORMAT, release=index.release, makers=_makers())
+        memmap = Memmap.open(folder / FILE, format=_FORMAT, release=index.release, makers=_makers())
     except IndexMismatchError:
         return None
-    return made
+    return memmap
 
 
 @cache
@@ -153,8 +153,8 @@ class Linker:
             with log_rebuild("the index of labels"):
                 index = LabelIndex.from_store(store, release)
         vectors = _vectors(folder, index, model)
-        if made := open_names(folder, index):
-            return cls(index, vectors, settings, made)
+        if memmap := open_names(folder, index):
+            return cls(index, vectors, settings, memmap)
         with log_rebuild("the forms of names"):
             return cls(index, vectors, settings)
 
@@ -183,13 +183,13 @@ class Linker:
         ``guess`` only names are found, no near spelling, sound or meaning.
         """
         folded = normalise(text)
-        found = [each for each in self._names(folded.text) if self._is_name(each, text, folded)]
+        guesses = [name for name in self._names(folded.text) if self._is_name(name, text, folded)]
         if guess:
-            covered = [(each.hit.start, each.hit.end) for each in found]
-            found += self._guesser.guess(folded.text, covered)
-        found = [each for each in found if not _chance(each, folded.text)]
-        found.sort(key=lambda each: each.hit.start)
-        return self._mentions(text, folded, found[: self._settings.max_mentions])
+            covered = [(each.hit.start, each.hit.end) for each in guesses]
+            guesses += self._guesser.guess(folded.text, covered)
+        guesses = [each for each in guesses if not _chance(each, folded.text)]
+        guesses.sort(key=lambda each: each.hit.start)
+        return self._mentions(text, folded, guesses[: self._settings.max_mentions])
 
     def _names(self, text: str) -> list[Guess]:
         """Find the names in a folded text; before "medicine" a condition gives way to a class."""
@@ -221,11 +221,11 @@ class Linker:
         """
         k = k or self._settings.candidates
         folded, around = fold(mention), fold(context) or fold(mention)
-        turned = find_favoured_kinds(around)
+        favoured_kinds = find_favoured_kinds(around)
         best: dict[int, tuple[float, int, str, float]] = {}
         for place, (sense, score, why) in enumerate(self._rank_senses(folded, around, 4 * k)):
             own = self.index.concepts[sense.concept].kind
-            key = score + _FITS * (own in turned) + 2 * _FITS * (own == kind)
+            key = score + _FITS * (own in favoured_kinds) + 2 * _FITS * (own == kind)
             if sense.concept not in best or key > best[sense.concept][0]:
                 best[sense.concept] = key, -place, why, score
         ranked = sorted(best.items(), key=lambda item: item[1][:2], reverse=True)[:k]
@@ -246,18 +246,18 @@ class Linker:
         )
 
     def _rank_senses(self, folded: str, around: str, k: int) -> list[tuple[Sense, float, str]]:
-        dictionary, near = self.dictionary, self._guesser.near
-        found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, around)]
-        alike = (*near.match_pinyin(folded), *near.match_sound(folded))
-        found += [(sense, 0.9, SIMILAR) for sense in alike]
-        for form, score in (*near.spelt(folded), *near.similar(folded, k)):
-            found += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
+        dictionary, names = self.dictionary, self._guesser.near
+        senses = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, around)]
+        alike = (*names.match_pinyin(folded), *names.match_sound(folded))
+        senses += [(sense, 0.9, SIMILAR) for sense in alike]
+        for form, score in (*names.spelt(folded), *names.similar(folded, k)):
+            senses += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
         if self.vectors is not None:
             (share,) = self.vectors.embedder.known_shares([folded])
             for place, score in self.vectors.search([folded], k)[0]:
                 sense = Sense(2, self.index.labels[place].concept, place)
-                found.append((sense, min(score * share, 0.99), SEMANTIC))
-        return found
+                senses.append((sense, min(score * share, 0.99), SEMANTIC))
+        return senses
 
     def _mentions(
         self, text: str, folded: NormalizedText, guesses: Sequence[Guess]
@@ -271,12 +271,12 @@ class Linker:
             )
             for each in guesses
         ]
-        made = []
-        for each, no in zip(guesses, find_negated(folded.text, spans), strict=True):
-            span = Hit(*folded.span(each.hit.start, each.hit.end), ())
-            meant = tuple(dict.fromkeys(sense.concept for sense in each.hit.senses))
-            made.append(self._mention(text, span, meant, each, no))
-        return tuple(made)
+        mentions = []
+        for guess, no in zip(guesses, find_negated(folded.text, spans), strict=True):
+            span = Hit(*folded.span(guess.hit.start, guess.hit.end), ())
+            meant = tuple(dict.fromkeys(sense.concept for sense in guess.hit.senses))
+            mentions.append(self._mention(text, span, meant, guess, no))
+        return tuple(mentions)
 
     def _mention(
         self, text: str, span: Hit, meant: Sequence[int], guess: Guess, no: bool
@@ -284,7 +284,7 @@ class Linker:
         words, start, end = text[span.start : span.end], span.start, span.end
         if not meant:
             return Mention(words, start, end, negated=no)
-        best, *others = (self.index.concepts[each] for each in meant)
+        best, *concepts = (self.index.concepts[number] for number in meant)
         return Mention(
             words,
             start,
@@ -297,7 +297,7 @@ class Linker:
             guess.score,
             guess.justification,
             no,
-            tuple(each.iri for each in others),
+            tuple(concept.iri for concept in concepts),
         )
 
 
@@ -311,7 +311,7 @@ class AmendedLinker(Linker):
         """Use ``own`` for ``concepts``, which have changed since ``before`` was indexed."""
         self.__dict__.update(before.__dict__)
         self._before, self._concepts, self._own = before, concepts, own
-        self._places = {each.iri: place for place, each in enumerate(own.index.concepts)}
+        self._places = {concept.iri: place for place, concept in enumerate(own.index.concepts)}
         self._completer = None
 
     @override
@@ -348,18 +348,18 @@ class AmendedLinker(Linker):
         self, mention: str, k: int | None = None, context: str = "", kind: str = ""
     ) -> tuple[Mention, ...]:
         before = self._before.candidates(mention, k, context, kind)
-        found = [each for each in before if self._stands(each, each.iri)]
-        found += self._own.candidates(mention, k, context, kind)
+        mentions = [each for each in before if self._stands(each, each.iri)]
+        mentions += self._own.candidates(mention, k, context, kind)
         best: dict[str, Mention] = {}
-        for each in sorted(found, key=lambda each: -each.score):
+        for each in sorted(mentions, key=lambda each: -each.score):
             best.setdefault(each.iri, each)
         return tuple(best.values())[: k or self._settings.candidates]
 
     @override
     def corrections(self, mention: str) -> tuple[tuple[Mention, int], ...]:
         before = self._before.corrections(mention)
-        found = [each for each in before if each[0].iri not in self._concepts]
-        return tuple(sorted((*found, *self._own.corrections(mention)), key=lambda each: each[1]))
+        results = [row for row in before if row[0].iri not in self._concepts]
+        return tuple(sorted((*results, *self._own.corrections(mention)), key=lambda row: row[1]))
 
     def _now(self, mention: Mention) -> Mention:
         """Return a mention without the concepts that have lost its name."""
@@ -369,7 +369,7 @@ class AmendedLinker(Linker):
             return replace(mention, alternatives=stands[1:])
         concepts = self._before.index.concepts
         senses = self._before.dictionary.exact(fold(mention.text)) if stands else ()
-        places = [each.concept for each in senses if concepts[each.concept].iri in stands]
+        places = [sense.concept for sense in senses if concepts[sense.concept].iri in stands]
         whole, guess = Hit(mention.start, mention.end, ()), Guess(Hit(0, 0, ()), 1.0, LEXICAL)
         made = self._mention("", whole, places, guess, mention.negated)
         return replace(made, text=mention.text)
@@ -393,11 +393,11 @@ def write_index(
     index = LabelIndex.load(folder, release)  # of millions of labels none lies in memory then
     write_names(index, folder)
     if (chosen := model or embedder.open_shipped()) is not None:
-        made = LabelVectors.of(index, chosen)
-        made.save(embedder.vectors_folder(folder, chosen))
+        made_vectors = LabelVectors.of(index, chosen)
+        made_vectors.save(embedder.vectors_folder(folder, chosen))
         if len(index.labels) >= approximate.MANY:
             with suppress(MissingExtraError):  # every vector is searched instead
-                ApproximateVectors.of(made).save(folder)
+                ApproximateVectors.of(made_vectors).save(folder)
     return index
 
 
@@ -412,12 +412,12 @@ def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> VectorS
     shipped, folder = folder, embedder.vectors_folder(folder, model)
     if not is_of_form(folder / vectors.FILE, vectors.FORMAT):
         with log_rebuild("the vectors of names"):
-            made = LabelVectors.of(index, model)
+            made_vectors = LabelVectors.of(index, model)
         if folder != shipped:
             with suppress(OSError):  # a base that one may only read
                 folder.mkdir(exist_ok=True)
-                made.save(folder)
-        return made
+                made_vectors.save(folder)
+        return made_vectors
     exact = LabelVectors.load(folder, index, model)
     if (folder / approximate.GRAPH_FILE).is_file():
         with suppress(MissingExtraError):  # every vector is searched instead
@@ -449,8 +449,8 @@ def link_passages(
     """
     if processes < 1 or piece < 1:
         raise UsageError("linking passages takes at least one process, and one passage a piece")
-    done = out.with_name(out.name + ".done")
-    finished, length = _resume_point(done, out)
+    path = out.with_name(out.name + ".done")
+    finished, length = _resume_point(path, out)
     linked = finished
     with source.open(encoding="utf-8") as lines, _workers(make, processes) as linking:
         rest = enumerate(islice(lines, finished, None), finished + 1)
@@ -461,7 +461,7 @@ def link_passages(
                 file.writelines(f"{line}\n".encode() for line in answers)
                 file.flush()
                 linked += len(answers)
-                _mark(done, linked, file.tell())
+                _mark(path, linked, file.tell())
     return linked - finished
 
 
@@ -479,7 +479,7 @@ def _passage(line: str, number: int, source: Path) -> tuple[str, str]:
         passage = row["id"], row["text"]
     except (ValueError, KeyError, TypeError, RecursionError) as fault:
         raise UsageError(f"{source}:{number} is no passage with id and text ({fault!r})") from fault
-    if not all(isinstance(each, str) for each in passage):
+    if not all(isinstance(item, str) for item in passage):
         raise UsageError(f"{source}:{number} has an id or a text that is no string")
     return passage
 
@@ -487,7 +487,7 @@ def _passage(line: str, number: int, source: Path) -> tuple[str, str]:
 def _answers(linker: Linker, piece: Piece) -> list[str]:
     return [
         json.dumps(
-            {"id": name, "mentions": [asdict(each) for each in linker.link(text)]},
+            {"id": name, "mentions": [asdict(mention) for mention in linker.link(text)]},
             ensure_ascii=False,
         )
         for name, text in piece
@@ -576,19 +576,19 @@ def write_mentions(mentions: Iterable[Mention], out: TextIO) -> int:
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
-    for each in mentions:
-        if each.iri:
-            certain = each.score == 1 and not each.alternatives
+    for mention in mentions:
+        if mention.iri:
+            certain = mention.score == 1 and not mention.alternatives
             writer.writerow(
                 [
-                    each.text,
+                    mention.text,
                     "rdfs literal",
                     f"skos:{'exact' if certain else 'close'}Match",
-                    f"shiyi:{local_name(each.iri)}",
-                    each.label_en,
-                    each.kind,
-                    each.justification,
-                    f"{each.score:.4f}",
+                    f"shiyi:{local_name(mention.iri)}",
+                    mention.label_en,
+                    mention.kind,
+                    mention.justification,
+                    f"{mention.score:.4f}",
                 ]
             )
             count += 1

@@ -19,21 +19,21 @@ def find_negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]
     A negated item negates the rest of its list. "Not eating ginger" is about advice, so a food
     or herb counts as absent only where it is left out (without ginger).
     """
-    found: list[bool] = []
+    results: list[bool] = []
     for place, (start, end, kind) in enumerate(spans):
         before, after = text[max(0, start - 40) : start], text[end : end + 12]
         absent = bool(kind) and (
             _is_denied(before.rstrip(), kind)
             or bool(_CUES["after-zh"].match(after) or _CUES["after-en"].match(after))
         )
-        if not absent and place and found[place - 1]:
+        if not absent and place and results[place - 1]:
             between = text[spans[place - 1][1] : start]
-            listed = (
+            pattern = (
                 _CUES["list-en"] if is_latin(text[start]) else _CUES["list-zh"]
             )  # a comma ends 没有…
-            absent = listed.fullmatch(between) is not None
-        found.append(absent)
-    return found
+            absent = pattern.fullmatch(between) is not None
+        results.append(absent)
+    return results
 
 
 def is_contrary(quote: str, name: str) -> bool:
@@ -42,7 +42,7 @@ def is_contrary(quote: str, name: str) -> bool:
     >>> is_contrary("不治咳嗽", "咳嗽"), is_contrary("治咳嗽,不入肾经", "咳嗽")
     (True, False)
     """
-    places = [each.start() for each in re.finditer(re.escape(name), quote)]
+    places = [match.start() for match in re.finditer(re.escape(name), quote)]
     return bool(places) and all(
         _CUES["contrary-before"].search(quote[:start])
         or _CUES["contrary-after"].match(quote[start + len(name) :])

@@ -219,8 +219,8 @@ def _pinyin_of(word: str) -> list[str]:
     """Return the pinyin of a character, or of a word as the dictionary of pypinyin has it."""
     from pypinyin import lazy_pinyin
 
-    found: list[str] = lazy_pinyin([word], errors="ignore", v_to_u=False)
-    return found
+    results: list[str] = lazy_pinyin([word], errors="ignore", v_to_u=False)
+    return results
 
 
 def join_latin(text: str) -> str:

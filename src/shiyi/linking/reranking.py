@@ -67,8 +67,8 @@ def pick(text: str, linker: Linker, model: ChatModel, minimum: float, kind: str 
 def _candidates(
     linker: Linker, mention: Mention, text: str, minimum: float, kind: str
 ) -> tuple[Mention, ...]:
-    found = linker.candidates(mention.text, context=text, kind=kind)
-    return tuple(each for each in found if each.score >= minimum)
+    mentions = linker.candidates(mention.text, context=text, kind=kind)
+    return tuple(each for each in mentions if each.score >= minimum)
 
 
 def _format_list(mentions: Sequence[Mention], asked: Mapping[int, Sequence[Mention]]) -> str:
@@ -92,15 +92,15 @@ def _picks(reply: Mapping[str, Any]) -> dict[int, int]:
     listed = reply.get("picks")
     if not isinstance(listed, list):
         raise ReplyError('the reply has no list of "picks"')
-    found: dict[int, int] = {}
-    for each in listed:
+    results: dict[int, int] = {}
+    for item in listed:
         mention, candidate = (
-            (each.get("mention"), each.get("candidate")) if isinstance(each, dict) else (None, None)
+            (item.get("mention"), item.get("candidate")) if isinstance(item, dict) else (None, None)
         )
         if type(mention) is not int or type(candidate) is not int:  # True is an int too
             raise ReplyError("a pick is two numbers, of a mention and of its candidate")
-        found.setdefault(mention, candidate)
-    return found
+        results.setdefault(mention, candidate)
+    return results
 
 
 def _as(mention: Mention, candidates: Sequence[Mention], chosen: int) -> Mention:

@@ -141,7 +141,7 @@ class Citation:
             "status": self.status,
             "kind": self.kind,
             "origin": self.origin or None,
-            "evidence": [each.to_json() for each in self.evidence],
+            "evidence": [evidence.to_json() for evidence in self.evidence],
         }
 
 
@@ -214,17 +214,17 @@ class Trace:
         """Return the trace as the answer's JSON holds it."""
         return {
             "queries": list(self.queries),
-            "relation_paths": [list(each) for each in self.relation_paths],
+            "relation_paths": [list(path) for path in self.relation_paths],
             "prompts": list(self.prompts),
             "rounds": self.rounds,
             "milliseconds": {name: round(ms, 2) for name, ms in self.milliseconds},
             "notes": list(self.notes),
             "asked": dict(self.asked),
-            "steps": [dict(each) for each in self.steps],
+            "steps": [dict(step) for step in self.steps],
             "claims": [{"claim": claim, "score": round(score, 6)} for claim, score in self.claims],
-            "texts": [dict(each) for each in self.texts],
+            "texts": [dict(text) for text in self.texts],
             "more_evidence": list(self.more),
-            "exchanges": [dict(each) for each in self.exchanges],
+            "exchanges": [dict(exchange) for exchange in self.exchanges],
             "frame": dict(self.frame),
             "engine": self.engine,
         }
@@ -264,13 +264,13 @@ class Answer:
             "release": self.release,
             "answer": self.text,
             "sentences": [{"text": s.text, "claims": list(s.claims)} for s in self.sentences],
-            "citations": [each.to_json() for each in self.citations],
+            "citations": [citation.to_json() for citation in self.citations],
             "evidence_counts": {
                 kind.value: sum(e.kind == kind for c in self.citations for e in c.evidence)
                 for kind in EvidenceKind
             },
-            "paths": [each.to_json() for each in self.paths],
-            "linked": [each.to_json(self.language) for each in self.linked],
+            "paths": [path.to_json() for path in self.paths],
+            "linked": [mention.to_json(self.language) for mention in self.linked],
             "recommendations": [
                 {"iri": r.iri, "label": r.label, "kind": r.kind, "claims": list(r.claims)}
                 for r in self.recommendations

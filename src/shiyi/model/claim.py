@@ -193,9 +193,9 @@ class Locator:
     @classmethod
     def parse(cls, written: str) -> Self | None:
         """Return the place that the locator of evidence names; None for one of another form."""
-        if (found := _LOCATOR.fullmatch(written)) is None:
+        if (match := _LOCATOR.fullmatch(written)) is None:
             return None
-        file, key, column, start, end, digest = found.groups()
+        file, key, column, start, end, digest = match.groups()
         return cls(file, key, column, int(start or 0), int(end or 0), digest or "")
 
 
@@ -256,8 +256,8 @@ class Text:
     @property
     def labels(self) -> tuple[Literal, ...]:
         """Return what it says, in each language that it has."""
-        found = (("zh", self.zh), ("en", self.en))
-        return tuple(Literal(value, language=language) for language, value in found if value)
+        results = (("zh", self.zh), ("en", self.en))
+        return tuple(Literal(value, language=language) for language, value in results if value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,8 @@ Scorer = Callable[[Path, Mapping[str, float]], float]  # with the importance of 
 
 def score_paths(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
     """Score every path; best first, ties by their claims."""
-    marked = [Path(path.hops, scorer(path, rank)) for path in paths]
-    return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
+    marked_paths = [Path(path.hops, scorer(path, rank)) for path in paths]
+    return sorted(marked_paths, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
 
 
 def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 2) -> list[Path]:
@@ -117,8 +117,8 @@ def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 
     middles: Counter[str] = Counter()
     ends: Counter[str] = Counter()
     chosen: list[int] = []
-    listed, left = list(ranked), list[int]()
-    for place, path in enumerate(listed):
+    paths, left = list(ranked), list[int]()
+    for place, path in enumerate(paths):
         middle, end = path.hops[-1].start, path.hops[-1].end
         if ends[end] >= per_end or len(chosen) == k:
             continue
@@ -129,8 +129,8 @@ def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 
         ends[end] += 1
         chosen.append(place)
     for place in left:
-        end = listed[place].hops[-1].end
+        end = paths[place].hops[-1].end
         if len(chosen) < k and ends[end] < per_end:
             ends[end] += 1
             chosen.append(place)
-    return [listed[place] for place in sorted(chosen)]
+    return [paths[place] for place in sorted(chosen)]

@@ -39,7 +39,7 @@ class Profile:
         """Read an untrusted object; complain by field name."""
         if not isinstance(payload, Mapping):
             raise UsageError('profile is a JSON object such as {"age": 34, "pregnant": true}')
-        known = [each.name for each in fields(cls)]
+        known = [field.name for field in fields(cls)]
         if unknown := sorted(str(key)[:40] for key in payload if key not in known):
             raise UsageError(f"profile has no field {unknown[0]!r}; it has {', '.join(known)}")
         given = {key: value for key, value in payload.items() if value is not None and value != ""}
@@ -55,8 +55,8 @@ class Profile:
         """
         payload: dict[str, Any] = {}
         for pair in pairs:
-            key, found, value = pair.partition("=")
-            if not found:
+            key, result, value = pair.partition("=")
+            if not result:
                 raise UsageError(f"a profile entry reads key=value, not {pair[:40]!r}")
             payload[key] = _from_text(key, value)
         return cls.from_json(payload)
@@ -68,9 +68,9 @@ class Profile:
         (('pregnant', 'true'), ('avoids', 'pork'))
         """
         return tuple(
-            (key, str(each).lower() if isinstance(each, bool) else f"{each}")
+            (key, str(item).lower() if isinstance(item, bool) else f"{item}")
             for key, value in self.to_json().items()
-            for each in (value if isinstance(value, list) else [value])
+            for item in (value if isinstance(value, list) else [value])
         )
 
     def without(self, dropped: Collection[tuple[str, str]]) -> Self:
@@ -82,7 +82,7 @@ class Profile:
         left: dict[str, Any] = {}
         for key, value in self.to_json().items():
             if isinstance(value, list):
-                left[key] = [each for each in value if (key, each) not in dropped]
+                left[key] = [item for item in value if (key, item) not in dropped]
             elif (
                 key,
                 str(value).lower() if isinstance(value, bool) else f"{value}",
@@ -92,7 +92,7 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         """Return the known values only."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in values.items()
@@ -140,7 +140,7 @@ def _word(name: str, value: object) -> str:
 def _words(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or len(value) > _MAX_ITEMS:
         raise UsageError(f"profile.{name} is a list of at most {_MAX_ITEMS} names")
-    return tuple(word for word in (_word(name, each) for each in value) if word)
+    return tuple(word for word in (_word(name, item) for item in value) if word)
 
 
 _READERS = {

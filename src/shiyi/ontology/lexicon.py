@@ -39,13 +39,13 @@ def sentences(name: str = "sentences") -> Mapping[str, tuple[str, str]]:
     >>> sentences()["v_colon"]
     ('：', ': ')
     """
-    found: dict[str, tuple[str, str]] = {}
+    results: dict[str, tuple[str, str]] = {}
     for key, *texts in rows(name):
         holes = [{hole for _, hole, _, _ in Formatter().parse(text)} - {None} for text in texts]
-        if key in found or not all(texts) or holes[0] != holes[1]:
+        if key in results or not all(texts) or holes[0] != holes[1]:
             raise TableError([f"{name}.tsv: {key} has one row, both languages and the same holes"])
-        found[key] = (texts[0], texts[1])
-    return found
+        results[key] = (texts[0], texts[1])
+    return results
 
 
 @cache
@@ -66,13 +66,13 @@ def cues(name: str) -> Mapping[str, re.Pattern[str]]:
 
     Names that begin with ``_`` are parts of others. Raise ``TableError`` for what is no pattern.
     """
-    cells, found = _cells(name), dict[str, re.Pattern[str]]()
-    for cue in (each for each in cells if not each.startswith("_")):
+    cells, patterns = _cells(name), dict[str, re.Pattern[str]]()
+    for cue in (cell for cell in cells if not cell.startswith("_")):
         try:
-            found[cue] = re.compile(_text(cells, cue))
+            patterns[cue] = re.compile(_text(cells, cue))
         except re.error as fault:
             raise TableError([f"cues/{name}.tsv: {cue} is no pattern: {fault}"]) from fault
-    return found
+    return patterns
 
 
 @cache
@@ -99,10 +99,10 @@ _Cells = Mapping[str, list[list[str]]]
 
 @cache
 def _cells(name: str) -> _Cells:
-    found: dict[str, list[list[str]]] = {}
+    results: dict[str, list[list[str]]] = {}
     for cue, *texts in rows(f"cues/{name}"):
-        found.setdefault(cue, []).append(texts)
-    return found
+        results.setdefault(cue, []).append(texts)
+    return results
 
 
 def _text(cells: _Cells, cue: str, column: int | None = None) -> str:
@@ -127,8 +127,8 @@ def _expand_references(cells: _Cells, text: str, column: int) -> str:
         return _text(cells, name, column) or _text(cells, name, 1 - column)
 
     text = _REFERENCE.sub(alternatives, text)
-    if near := _NEAR.fullmatch(text):
-        one, gap, other = near.groups()
+    if match := _NEAR.fullmatch(text):
+        one, gap, other = match.groups()
         between = f"[^。！？!?.;；]{{0,{gap}}}?"
         return f"(?:{one}){between}(?:{other})|(?:{other}){between}(?:{one})"
     return text

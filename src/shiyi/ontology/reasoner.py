@@ -70,14 +70,14 @@ def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Consiste
     defined = {text(q.subject) for q in axioms if q.predicate.value == f"{_OWL}equivalentClass"}
     members: dict[str, set[str]] = {name: set() for name in sorted(defined)}
     for individual, name in _TYPE.findall(output):
-        for each in {name} & defined:
-            members[each].add(individual)
+        for item in {name} & defined:
+            members[item].add(individual)
     bottom = " ".join(line for line in _EQUIVALENT.findall(output) if _NOTHING in line)
     return Consistency(
         True,
         tuple(sorted(set(re.findall(r"<([^>]+)>", bottom)) - {_NOTHING})),
         tuple(sorted(p for p in _SUBCLASS.findall(output) if not p[1].startswith(_OWL))),
-        {name: frozenset(found) for name, found in members.items()},
+        {name: frozenset(results) for name, results in members.items()},
         *counts,
     )
 
@@ -100,8 +100,8 @@ def _split_axioms(turtle: str) -> tuple[list[Quad], list[Quad]]:
 
 
 def _relations() -> frozenset[str]:
-    known = Schema.load().properties.items()
-    return frozenset(n for n, p in known if p.is_object and p.domain and not p.domain & _RECORDS)
+    view = Schema.load().properties.items()
+    return frozenset(n for n, p in view if p.is_object and p.domain and not p.domain & _RECORDS)
 
 
 def _of_individuals(statements: Iterable[Quad]) -> Iterator[Quad]:
@@ -137,13 +137,13 @@ def _hermit(quads: Iterable[Quad], *options: str) -> str:
             "org.semanticweb.HermiT.cli.CommandLine", *options, path.as_uri(),
         ]  # fmt: skip
         try:
-            done = subprocess.run(  # noqa: S603 - a fixed program on a file written here
+            process = subprocess.run(  # noqa: S603 - a fixed program on a file written here
                 command, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as fault:
             raise OutsideError(f"HermiT did not end within {_SECONDS} s") from fault
-    output = done.stdout + done.stderr
-    if done.returncode and "nconsistent" not in output:
+    output = process.stdout + process.stderr
+    if process.returncode and "nconsistent" not in output:
         raise OutsideError(f"HermiT failed: {output[-300:]}")
     return output
 
@@ -184,7 +184,7 @@ def contradictions(turtle: str, facts: Iterable[Quad]) -> Iterator[str]:
 
 def _disjoint(turtle: str) -> set[tuple[str, str]]:
     """Return the pairs of classes that the vocabulary holds disjoint, both ways round."""
-    found: set[tuple[str, str]] = set()
+    results: set[tuple[str, str]] = set()
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for quad in parse_turtle(turtle):
         values[str(quad.subject)][local_name(quad.predicate.value)].append(str(quad.object))
@@ -199,5 +199,5 @@ def _disjoint(turtle: str) -> set[tuple[str, str]]:
         groups += [p for head in values[subject]["members"] for p in combinations(items(head), 2)]
         for one, other in groups:
             names = local_name(one.strip("<>")), local_name(other.strip("<>"))
-            found |= {names, names[::-1]}
-    return found
+            results |= {names, names[::-1]}
+    return results

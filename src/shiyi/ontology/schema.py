@@ -85,7 +85,7 @@ class Schema:
 
     def subclasses(self, name: str) -> frozenset[str]:
         """List ``name`` and every class below it."""
-        return frozenset(each for each in self.parents if name in self.superclasses(each))
+        return frozenset(parent for parent in self.parents if name in self.superclasses(parent))
 
     def fits(self, class_name: str, classes: frozenset[str]) -> bool:
         """Return whether a concept of ``class_name`` fits where ``keys`` classes are."""
@@ -108,11 +108,11 @@ class _Facts:
 
     def names(self, subject: str, predicate: str) -> frozenset[str]:
         """Return the named classes at ``predicate``, looking into ``owl:unionOf`` lists."""
-        found: set[str] = set()
+        results: set[str] = set()
         for term in self.values(subject, predicate):
             union = self.values(str(term), f"{_OWL}unionOf")
-            found.update(_shiyi_terms(self._items(union[0])) if union else _shiyi_terms([term]))
-        return frozenset(found)
+            results.update(_shiyi_terms(self._items(union[0])) if union else _shiyi_terms([term]))
+        return frozenset(results)
 
     def _items(self, head: Term) -> list[Term]:
         items, node = [], str(head)

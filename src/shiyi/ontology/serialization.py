@@ -24,7 +24,7 @@ DEFAULT = DefaultGraph()
 
 STATUSES = {each: getattr(SHIYI, each.value) for each in Status}
 POLARITIES = {each: getattr(SHIYI, each.value) for each in Polarity}
-TIERS = {each: resource(f"tier-{each.value}") for each in Tier}
+TIERS = {tier: resource(f"tier-{tier.value}") for tier in Tier}
 KINDS = {each: getattr(SHIYI, each.value.capitalize()) for each in EvidenceKind}
 # knowledge level and agent type of each kind, as Biolink names them
 BIOLINK = {
@@ -63,7 +63,7 @@ def ids_of(terms: Iterable[Term]) -> str:
     >>> ids_of([resource("substance-b"), resource("disease-a")])
     'disease-a|substance-b'
     """
-    return "|".join(sorted(text(each).removeprefix(ID) for each in terms))
+    return "|".join(sorted(text(term).removeprefix(ID) for term in terms))
 
 
 def assess_rating(predicate: NamedNode, rating: str) -> tuple[NamedNode, Polarity]:
@@ -182,7 +182,7 @@ def _blocks(claim: Claim, fused: bool) -> Iterator[Block]:
 
 
 def _text_pairs(text: Text) -> Pairs:
-    return ((RDF.type, SHIYI.Text), *((RDFS.label, each) for each in text.labels))
+    return ((RDF.type, SHIYI.Text), *((RDFS.label, literal) for literal in text.labels))
 
 
 @lru_cache(maxsize=64)
@@ -207,7 +207,7 @@ def _evidence_pairs(evidence: Evidence) -> Pairs:
     for name, value in evidence.qualifiers:
         predicate, language = QUALIFIERS[name]
         if name == ABOUT:
-            pairs += [(predicate, resource(each)) for each in value.split("|")]
+            pairs += [(predicate, resource(part)) for part in value.split("|")]
         else:
             pairs.append((predicate, Literal(value, language=language)))
     return pairs

@@ -44,14 +44,14 @@ class ReplyCache:
     ) -> Completion:
         """Return the reply that was stored, or ask; raise what the model raises."""
         with self._turn:
-            known = self._replies.get(prompt)
-        if known is None:
-            known = self.model.complete(prompt, form, listener)
+            completion = self._replies.get(prompt)
+        if completion is None:
+            completion = self.model.complete(prompt, form, listener)
             with self._turn:
-                self._replies[prompt] = known
+                self._replies[prompt] = completion
         elif listener is not None:
-            listener(known.text)
-        return known
+            listener(completion.text)
+        return completion
 
 
 FILE = "replies.sqlite"
@@ -205,27 +205,27 @@ class ReplayModel:
         """Read the exchanges of a trace; complain of what is none."""
         if not isinstance(payload, Sequence) or isinstance(payload, str) or len(payload) > _MOST:
             raise UsageError(f"the trace's exchanges are a list of at most {_MOST}")
-        return cls(name, {each.prompt: each for each in map(_exchange, payload)})
+        return cls(name, {exchange.prompt: exchange for exchange in map(_exchange, payload)})
 
     def complete(
         self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
     ) -> Completion:
         """Return the recorded reply to a prompt; an unknown prompt is a fault."""
-        known = self.exchanges.get(prompt)
-        if known is None:
+        exchange = self.exchanges.get(prompt)
+        if exchange is None:
             raise OutsideError(f"{self.name} was never asked this, so there is no reply to replay")
-        if known.reply is None:
-            raise OutsideError(known.fault)
+        if exchange.reply is None:
+            raise OutsideError(exchange.fault)
         if listener is not None:
-            listener(known.reply)
-        return Completion(known.reply)
+            listener(exchange.reply)
+        return Completion(exchange.reply)
 
 
 def _exchange(payload: object) -> Exchange:
     if isinstance(payload, Mapping):
         prompt, reply, fault = payload.get("prompt"), payload.get("reply"), payload.get("fault")
-        texts = [each for each in (prompt, reply, fault) if each is not None]
-        whole = all(isinstance(each, str) and len(each) <= _LONGEST for each in texts)
+        texts = [item for item in (prompt, reply, fault) if item is not None]
+        whole = all(isinstance(text, str) and len(text) <= _LONGEST for text in texts)
         if whole and prompt and (reply is None) != (fault is None):
             return Exchange(str(prompt), reply, str(fault or ""))
     raise UsageError("an exchange of the trace has a prompt and either a reply or a fault")

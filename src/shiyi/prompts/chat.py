@@ -91,18 +91,18 @@ class GrowingList:
     def more(self, text: str) -> list[dict[str, Any]]:
         """Return the objects that became whole; ``text`` is all that was written so far."""
         if self._at < 0:
-            opened = self._opening.search(text)
-            if opened is None:
+            match = self._opening.search(text)
+            if match is None:
                 return []
-            self._at = opened.end()
-        found: list[dict[str, Any]] = []
+            self._at = match.end()
+        results: list[dict[str, Any]] = []
         while True:
             while self._at < len(text) and text[self._at] in _BETWEEN:
                 self._at += 1
             if text[self._at : self._at + 1] != "{":  # nothing yet, or no list of objects
-                return found
+                return results
             try:
-                each, self._at = _DECODER.raw_decode(text, self._at)
+                item, self._at = _DECODER.raw_decode(text, self._at)
             except (ValueError, RecursionError):
-                return found
-            found.append(each)
+                return results
+            results.append(item)

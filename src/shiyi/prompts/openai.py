@@ -57,16 +57,16 @@ class OpenAIChatModel:
         Raise :class:`BusyError` where a later retry may help, :class:`ReplyError` for a reply
         that is empty, cut off or not of the protocol, else :class:`OutsideError`.
         """
-        began, ended = time.monotonic(), "fault"
+        began, name = time.monotonic(), "fault"
         try:
             reply = self._ask_adapted(prompt, form, listener)
-            ended = "answered"
+            name = "answered"
         except OutsideError as fault:
-            ended = type(fault).__name__
+            name = type(fault).__name__
             raise
         finally:
-            MODEL_CALLS.labels(ended).inc()
-            MODEL_SECONDS.labels(ended).observe(time.monotonic() - began)
+            MODEL_CALLS.labels(name).inc()
+            MODEL_SECONDS.labels(name).observe(time.monotonic() - began)
         for kind, tokens, price in (
             ("prompt", reply.prompt_tokens, self.settings.price_prompt),
             ("completion", reply.completion_tokens, self.settings.price_completion),
@@ -130,9 +130,9 @@ class OpenAIChatModel:
                 for choice in chunk.choices[:1]:
                     refusal += getattr(choice.delta, "refusal", None) or ""
                     reason = choice.finish_reason or reason
-                    if (added := choice.delta.content or "") and not self._echoes(text + added):
-                        listener(text + added)
-                    text += added
+                    if (content := choice.delta.content or "") and not self._echoes(text + content):
+                        listener(text + content)
+                    text += content
         if not (text or refusal or reason):  # it does not stream: its reply came whole
             return self._ask(prompt, form, listener, quirks | {"no_stream"})
         if reason is None:
@@ -158,7 +158,7 @@ class OpenAIChatModel:
 
     def _echoes(self, text: str) -> bool:
         secrets = (self.key, *self.headers.values())
-        return any(len(each) > 7 and each in text for each in secrets)
+        return any(len(secret) > 7 and secret in text for secret in secrets)
 
     def _check_reply(self, text: object, refusal: object, reason: object, usage: Any) -> Completion:
         if refusal or reason == "content_filter":
@@ -170,7 +170,7 @@ class OpenAIChatModel:
         if self._echoes(text):
             raise ReplyError(f"{self.name} repeated its key")
         tokens = (getattr(usage, f"{kind}_tokens", 0) for kind in ("prompt", "completion"))
-        counted = (each if isinstance(each, int) and each > 0 else 0 for each in tokens)
+        counted = (token if isinstance(token, int) and token > 0 else 0 for token in tokens)
         return Completion(text, *counted)
 
 
@@ -285,14 +285,14 @@ def _headers(text: str, env: Mapping[str, str]) -> dict[str, str]:
     >>> _headers("api-key: $KEY; x-team: food", {"KEY": "k"})
     {'api-key': 'k', 'x-team': 'food'}
     """
-    found = dict[str, str]()
-    for each in filter(str.strip, text.split(";")):
-        name, colon, value = map(str.strip, each.partition(":"))
+    results = dict[str, str]()
+    for part in filter(str.strip, text.split(";")):
+        name, colon, value = map(str.strip, part.partition(":"))
         filled = Template(value).safe_substitute(env)
         if not (name and colon and filled) or "$" in filled or not filled.isprintable():
-            raise SettingError("models.headers", f"{name or each!r} is no header with a value")
-        found[name] = filled
-    return found
+            raise SettingError("models.headers", f"{name or part!r} is no header with a value")
+        results[name] = filled
+    return results
 
 
 def describe_endpoint(model: OpenAIChatModel) -> dict[str, Any]:

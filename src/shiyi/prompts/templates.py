@@ -56,8 +56,8 @@ def split_prompt(text: str) -> tuple[str, str]:
     >>> split_prompt("Hello")
     ('', 'Hello')
     """
-    instructions, found, data = text.partition(_BREAK)
-    return (instructions, data) if found else ("", text)
+    instructions, result, data = text.partition(_BREAK)
+    return (instructions, data) if result else ("", text)
 
 
 def sanitize_text(text: str, limit: int | None = None) -> str:

@@ -53,13 +53,13 @@ class TableListing:
 def describe_tables(about: ReleaseCitation, files: ReleaseFiles) -> None:
     """Write the three descriptions of the tables that ``files`` lists."""
     tables = [
-        TableListing(name, each, _header(files, name))
-        for name, each in sorted(files.listed.items())
+        TableListing(name, distribution, _header(files, name))
+        for name, distribution in sorted(files.listed.items())
         if name.removesuffix(".gz").endswith((".csv", ".tsv"))
     ]
     package = _package(about, tables)
     files.write_json("datapackage.json", "Data Package of the tables", package)
-    web = _csvw(about, [each for each in tables if not each.file.packed])
+    web = _csvw(about, [listing for listing in tables if not listing.file.packed])
     files.write_json("csvw-metadata.json", "CSV on the Web: the tables that are not packed", web)
     croissant = _croissant(about, files, tables)
     files.write_json("croissant.json", "Croissant: files and records", croissant)
@@ -84,7 +84,7 @@ def _package(about: ReleaseCitation, tables: list[TableListing]) -> dict[str, An
         "keywords": list(KEYWORDS),
         "licenses": [{"name": "CC-BY-4.0", "path": LICENCE}],
         "contributors": [{"title": CREATOR, "role": "author"}],
-        "resources": [_resource(each) for each in tables],
+        "resources": [_resource(listing) for listing in tables],
     }
 
 
@@ -116,17 +116,17 @@ def _csvw(about: ReleaseCitation, tables: list[TableListing]) -> dict[str, Any]:
         "dc:identifier": about.iri,
         "tables": [
             {
-                "url": each.name,
-                "dc:title": each.file.title,
-                "dialect": {"delimiter": "\t", "commentPrefix": "#"} if each.is_tabbed else {},
+                "url": listing.name,
+                "dc:title": listing.file.title,
+                "dialect": {"delimiter": "\t", "commentPrefix": "#"} if listing.is_tabbed else {},
                 "tableSchema": {
                     "columns": [
                         {"titles": name, "datatype": "decimal" if name in _NUMBERS else "string"}
-                        for name in each.columns
+                        for name in listing.columns
                     ]
                 },
             }
-            for each in tables
+            for listing in tables
         ],
     }
 
@@ -153,15 +153,15 @@ def _croissant(
                 "@type": "cr:FileObject",
                 "@id": name,
                 "name": name,
-                "description": each.title,
-                "contentUrl": each.url,
-                "contentSize": f"{each.bytes} B",
-                "encodingFormat": each.media_type,
-                "sha256": each.sha256,
+                "description": distribution.title,
+                "contentUrl": distribution.url,
+                "contentSize": f"{distribution.bytes} B",
+                "encodingFormat": distribution.media_type,
+                "sha256": distribution.sha256,
             }
-            for name, each in sorted(files.listed.items())
+            for name, distribution in sorted(files.listed.items())
         ],
-        "recordSet": [_records(each) for each in tables if not each.file.packed],
+        "recordSet": [_records(listing) for listing in tables if not listing.file.packed],
     }
 
 

@@ -33,11 +33,11 @@ def explain_claim(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any
     )
     if triple is None:
         return None
-    evidence = [_evidence(store, each) for each in _values(store, node, SHIYI.evidence)]
+    evidence = [_evidence(store, term) for term in _values(store, node, SHIYI.evidence)]
     premises = [
         words
-        for each in _values(store, node, PROV.wasDerivedFrom)
-        if depth < _DEPTH and (words := explain_claim(store, text(each), depth + 1))
+        for term in _values(store, node, PROV.wasDerivedFrom)
+        if depth < _DEPTH and (words := explain_claim(store, text(term), depth + 1))
     ]
     reviews = list_reviews(store, claim)
     return {
@@ -52,7 +52,7 @@ def explain_claim(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any
         "evidence": evidence,
         "reviews": [{"who": e.reviewer, "agreement": e.agreement} for e in reviews],
         "rule": local_name(text(_value(store, node, SHIYI.derivedBy))),
-        "rules": [local_name(text(each)) for each in _values(store, node, SHIYI.derivedBy)],
+        "rules": [local_name(text(term)) for term in _values(store, node, SHIYI.derivedBy)],
         "premises": premises,
         "parts": _parts(store, node),
     }
@@ -89,8 +89,8 @@ def _confidence_arithmetic(evidence: list[dict[str, Any]], derived: bool) -> str
     if not evidence:
         return "what a model expects; no source states it"
     votes: dict[str, float] = {}
-    for each in evidence:
-        votes[each["lineage"]] = max(votes.get(each["lineage"], 0.0), each["confidence"])
+    for record in evidence:
+        votes[record["lineage"]] = max(votes.get(record["lineage"], 0.0), record["confidence"])
     if len(votes) < 2:
         return "the confidence of its one independent source"
     factors = " × ".join(f"(1 − {vote:g})" for vote in votes.values())
@@ -119,7 +119,7 @@ def _label(store: QuadStore, term: Term) -> str:
     if not isinstance(term, NamedNode):
         return text(term)
     for predicate in (SKOS.prefLabel, RDFS.label):
-        labels = sorted(text(each) for each in _values(store, term, predicate))
+        labels = sorted(text(value) for value in _values(store, term, predicate))
         if labels:
             return " / ".join(dict.fromkeys(labels))
     return local_name(term.value)
@@ -185,7 +185,7 @@ def is_cut(store: QuadStore, node: NamedNode) -> bool:
         store.match(None, None, node, DefaultGraph()),
         store.match(None, None, node, _DERIVED),
     )
-    return any(sum(1 for _ in islice(found, INCOMING + 1)) > INCOMING for found in ways)
+    return any(sum(1 for _ in islice(way, INCOMING + 1)) > INCOMING for way in ways)
 
 
 def graph_of(quad: Quad) -> NamedNode | DefaultGraph:
@@ -219,8 +219,8 @@ def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
 
 def _labels_of(store: QuadStore, term: NamedNode) -> list[Quad]:
     for predicate in _LABELS:
-        if found := list(store.match(term, predicate, None, DefaultGraph())):
-            return found
+        if quads := list(store.match(term, predicate, None, DefaultGraph())):
+            return quads
     if term.value.startswith(ID):  # a section, or a source of an ingested text
         return list(store.match(term, RDFS.label))
     return []
@@ -256,8 +256,8 @@ def node_graph(store: QuadStore, iri: str) -> "Graph":
     ``shiyi:confidence``. What only a named graph asserts is not asserted. Restricted sources are
     left out. Raise :class:`UsageError` for no statement.
     """
-    hidden = find_restricted(store)
-    quads = [each for each in description(store, NamedNode(iri)) if not hidden.hides(each)]
+    content = find_restricted(store)
+    quads = [quad for quad in description(store, NamedNode(iri)) if not content.hides(quad)]
     if not quads:
         raise UsageError(f"the base says nothing of {iri}")
     return to_graph(flatten_quads(quads))

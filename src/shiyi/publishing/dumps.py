@@ -69,8 +69,8 @@ def write_json_ld(quads: Iterable[Quad], file: IO[bytes]) -> None:
 
 def json_ld(quads: Iterable[Quad]) -> dict[str, Any]:
     """Return the same as plain values, for any order of the statements."""
-    ordered = sorted(quads, key=lambda quad: str(quad.subject))
-    return {"@context": context(), "@graph": list(_nodes(ordered))}
+    ordered_quads = sorted(quads, key=lambda quad: str(quad.subject))
+    return {"@context": context(), "@graph": list(_nodes(ordered_quads))}
 
 
 def _nodes(quads: Iterable[Quad]) -> Iterator[dict[str, Any]]:
@@ -199,8 +199,8 @@ def write_lines(
         lines = skos_lines(lines)
     if profile in _NEEDS_GRAPHS:
         day = day or f"{datetime.now(UTC):%Y-%m-%d}"
-        made = singletons(lines) if profile == "singleton" else nanopublications(lines, day)
-        write_rdf(made, name, file, PREFIXES)
+        quads = singletons(lines) if profile == "singleton" else nanopublications(lines, day)
+        write_rdf(quads, name, file, PREFIXES)
     elif name in {"nq", "nt"}:  # lines of one graph are N-Triples already
         left = iter(lines)
         while some := list(islice(left, _TOGETHER)):
@@ -212,8 +212,8 @@ def write_lines(
     else:
         write_rdf(
             (
-                Triple(each.subject, each.predicate, each.object)
-                for each in parse_n_quads_lines(lines)
+                Triple(quad.subject, quad.predicate, quad.object)
+                for quad in parse_n_quads_lines(lines)
             ),
             name,
             file,
@@ -271,13 +271,13 @@ def nanopublications(lines: Iterable[bytes], day: str) -> Iterator[Quad]:
             claims.append(b"\n".join(value))
         else:
             evidence[subject] = b"\n".join(value)
-    created = Literal(f"{day}T00:00:00Z", datatype=NamedNode(PREFIXES["xsd"] + "dateTime"))
-    for each in claims:
-        own = list(parse_n_quads_lines([each]))
+    literal = Literal(f"{day}T00:00:00Z", datatype=NamedNode(PREFIXES["xsd"] + "dateTime"))
+    for block in claims:
+        own = list(parse_n_quads_lines([block]))
         if isinstance(claim := own[0].subject, NamedNode):
             yield from _nanopublication(claim, own, evidence)
-            made, place = NamedNode(f"{claim.value}#nanopub"), f"{claim.value}#nanopub-pubinfo"
-            yield Quad(made, _CREATED, created, NamedNode(place))
+            node, place = NamedNode(f"{claim.value}#nanopub"), f"{claim.value}#nanopub-pubinfo"
+            yield Quad(node, _CREATED, literal, NamedNode(place))
 
 
 def _nanopublication(

@@ -95,7 +95,7 @@ class Edition:
         cls, lines: Iterable[bytes], rows: Iterable[Mapping3], release: str, version: str
     ) -> Self:
         """Read canonical lines of the accepted view."""
-        claims = {each.claim: each for each in read_claims(lines)}
+        claims = {claim.claim: claim for claim in read_claims(lines)}
         return cls(version, release, claims, frozenset(rows))
 
     @classmethod
@@ -180,7 +180,7 @@ def claims_table(claims: Iterable[ReleasedClaim]) -> bytes:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([getattr(each, name) for name in COLUMNS] for each in claims)
+    writer.writerows([getattr(claim, name) for name in COLUMNS] for claim in claims)
     return file.getvalue().encode("utf-8")
 
 
@@ -191,8 +191,8 @@ def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
     ['1.9rc1', '1.9', '1.10']
     """
     parts = [
-        (1, int(each)) if each.isdigit() else (-1, each)
-        for each in re.findall(r"[0-9]+|[A-Za-z]+", version)
+        (1, int(item)) if item.isdigit() else (-1, item)
+        for item in re.findall(r"[0-9]+|[A-Za-z]+", version)
     ]
     return (*parts, (0, 0))
 
@@ -227,7 +227,7 @@ class Comparison:
     @property
     def remapped_concepts(self) -> tuple[str, ...]:
         """List the concepts with changed mappings."""
-        return tuple(sorted({each[0] for each in (*self.mapped, *self.unmapped)}))
+        return tuple(sorted({row[0] for row in (*self.mapped, *self.unmapped)}))
 
     def counts(self) -> dict[str, int]:
         """Count each kind of change."""
@@ -246,8 +246,8 @@ class Comparison:
             "old": _edition_record(self.old),
             "new": _edition_record(self.new),
             "counts": self.counts(),
-            "added": [_claim(each) for each in self.added],
-            "removed": [_claim(each) for each in self.removed],
+            "added": [_claim(claim) for claim in self.added],
+            "removed": [_claim(claim) for claim in self.removed],
             "re_rated": [
                 _claim(new) | {"old_confidence": float(old.confidence)} for old, new in self.rerated
             ],
@@ -270,10 +270,10 @@ class Comparison:
 
     def sentences(self) -> Iterator[str]:
         """Yield one line for each change, with ``+``, ``-`` or ``~`` in front."""
-        for each in self.added:
-            yield f"+ {each.sentence()} ({each.confidence}) {each.claim}"
-        for each in self.removed:
-            yield f"- {each.sentence()} ({each.confidence}) {each.claim}"
+        for claim in self.added:
+            yield f"+ {claim.sentence()} ({claim.confidence}) {claim.claim}"
+        for claim in self.removed:
+            yield f"- {claim.sentence()} ({claim.confidence}) {claim.claim}"
         for old, new in self.rerated:
             yield f"~ {new.sentence()}: confidence {old.confidence} → {new.confidence} {new.claim}"
         for old, new in self.restated:

@@ -73,7 +73,7 @@ def datacite(about: ReleaseCitation, files: Sequence[Distribution]) -> dict[str,
             {"identifier": about.canonical, "identifierType": "RDFC-1.0 SHA-256"},
         ],
         "dates": [{"date": about.issued, "dateType": "Issued"}],
-        "subjects": [{"subject": each} for each in KEYWORDS],
+        "subjects": [{"subject": term} for term in KEYWORDS],
         "rightsList": [
             {
                 "rights": "Creative Commons Attribution 4.0 International",
@@ -83,8 +83,8 @@ def datacite(about: ReleaseCitation, files: Sequence[Distribution]) -> dict[str,
             }
         ],
         "descriptions": [{"description": SUMMARY, "descriptionType": "Abstract", "lang": "en"}],
-        "formats": sorted({each.media_type for each in files}),
-        "sizes": [f"{about.claims} claims", f"{sum(each.bytes for each in files)} bytes"],
+        "formats": sorted({file.media_type for file in files}),
+        "sizes": [f"{about.claims} claims", f"{sum(file.bytes for file in files)} bytes"],
         "relatedIdentifiers": related,
         "schemaVersion": "http://datacite.org/schema/kernel-4",
     }
@@ -123,12 +123,12 @@ def ro_crate(
         {
             "@id": name,
             "@type": "File",
-            "name": each.title,
-            "encodingFormat": each.media_type,
-            "contentSize": str(each.bytes),
-            "sha256": each.sha256,
+            "name": distribution.title,
+            "encodingFormat": distribution.media_type,
+            "contentSize": str(distribution.bytes),
+            "sha256": distribution.sha256,
         }
-        for name, each in zip(names, files, strict=True)
+        for name, distribution in zip(names, files, strict=True)
     ]
     return {"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": entities}
 
@@ -163,8 +163,8 @@ _SHOWN: Final = 50  # changes listed in the changelog; changes.json has all
 def readme(about: ReleaseCitation, files: Sequence[Distribution], names: Sequence[str]) -> str:
     """Write the README of the release, in Chinese and English."""
     rows = "\n".join(
-        f"| `{name}` | {each.title} | {each.bytes:,} |"
-        for name, each in zip(names, files, strict=True)
+        f"| `{name}` | {distribution.title} | {distribution.bytes:,} |"
+        for name, distribution in zip(names, files, strict=True)
     )
     return f"""# Shiyi 食医 {about.version}
 
@@ -231,11 +231,11 @@ def _table(rows: Sequence[dict[str, Any]], release: str) -> str:
     ]
     for row in rows:
         same = "this" if row.get("release") == release else f"other: {row.get('release')}"
-        for name, each in row["metrics"].items():
-            span = f"{each['low']:.3f}–{each['high']:.3f}" if each.get("low") is not None else ""
+        for name, item in row["metrics"].items():
+            span = f"{item['low']:.3f}–{item['high']:.3f}" if item.get("low") is not None else ""
             lines.append(
                 f"| {row['task']} | {row.get('file', '')} | {row['method']} | {row.get('n', '')} "
-                f"| {name} | {each['value']:.3f} | {span} | {same} |"
+                f"| {name} | {item['value']:.3f} | {span} | {same} |"
             )
     return "\n".join(lines) + "\n"
 

@@ -60,7 +60,7 @@ _LINE: Final = re.compile(
     rb"(?:(\S+) )?\."
 )
 # what stands in a line that no reader may see
-_PRIVATE: Final = tuple(f" <{each}".encode() for each in (SHIYI.appliedThrough.value, *PRIVATE))
+_PRIVATE: Final = tuple(f" <{name}".encode() for name in (SHIYI.appliedThrough.value, *PRIVATE))
 
 
 def published_lines(store: QuadStore, hidden: RestrictedContent) -> Iterator[bytes]:
@@ -89,7 +89,7 @@ def lowered_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     for subject, about in groupby(lines, key=subject_of):
         own = list(about)
         if any(b"<<(" in line for line in own):
-            own = sorted({each for line in own for each in _without_terms(line)})
+            own = sorted({term for line in own for term in _without_terms(line)})
         if subject.startswith(b"_:"):
             last.update(own)
         else:
@@ -193,7 +193,7 @@ def _pipe_dump(store: OxigraphStore) -> Iterator[bytes]:
 
 def _has_blank(line: bytes) -> bool:
     subject, _, value, place = split_line(line)
-    return any(each.startswith(b"_:") for each in (subject, value, place)) or (
+    return any(block.startswith(b"_:") for block in (subject, value, place)) or (
         value.startswith(b"<<(") and (value.startswith(b"<<( _:") or b" _:" in value)
     )
 

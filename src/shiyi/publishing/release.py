@@ -51,7 +51,7 @@ def report_turtle(results: Iterable[Result], iri: str) -> bytes:
     """Write a ``sh:ValidationReport``; it conforms where nothing is of severity Violation."""
     matches = sorted(results, key=lambda each: (each.focus, each.path, each.value, each.component))
     report = NamedNode(iri)
-    conforms = not any(each.severity == "Violation" for each in matches)
+    conforms = not any(match.severity == "Violation" for match in matches)
     triples = [
         Triple(report, RDF.type, NamedNode(f"{_SH}ValidationReport")),
         Triple(
@@ -60,20 +60,20 @@ def report_turtle(results: Iterable[Result], iri: str) -> bytes:
             Literal(str(conforms).lower(), datatype=XSD_BOOLEAN),
         ),
     ]
-    for number, each in enumerate(matches):
+    for number, result in enumerate(matches):
         node = BlankNode(f"r{number}")
         triples.append(Triple(report, NamedNode(f"{_SH}result"), node))
         triples.append(Triple(node, RDF.type, NamedNode(f"{_SH}ValidationResult")))
         for name, value in (
-            ("focusNode", each.focus),
-            ("resultPath", each.path),
-            ("sourceConstraintComponent", each.component),
+            ("focusNode", result.focus),
+            ("resultPath", result.path),
+            ("sourceConstraintComponent", result.component),
         ):
             if ":" in value:
                 triples.append(Triple(node, NamedNode(_SH + name), NamedNode(value)))
-        severity = NamedNode(_SH + each.severity)
+        severity = NamedNode(_SH + result.severity)
         triples.append(Triple(node, NamedNode(f"{_SH}resultSeverity"), severity))
-        for language, message in (("en", each.message_en), ("zh", each.message_zh)):
+        for language, message in (("en", result.message_en), ("zh", result.message_zh)):
             if message:
                 term = Literal(message, language=language)
                 triples.append(Triple(node, NamedNode(f"{_SH}resultMessage"), term))
@@ -153,23 +153,23 @@ def publish(
     home.mkdir(parents=True, exist_ok=True)
     target = home / order.version
     earlier = [
-        each
-        for each in editions.list_editions(home)
-        if editions.version_key(each.name) < editions.version_key(order.version)
+        path
+        for path in editions.list_editions(home)
+        if editions.version_key(path.name) < editions.version_key(order.version)
     ]
     with tempfile.TemporaryDirectory(prefix=editions.BEGUN, dir=home) as created:
         folder = Path(created) / order.version
         folder.mkdir()
-        published = _fill(store, folder, order, earlier[0] if earlier else None, step)
+        release = _fill(store, folder, order, earlier[0] if earlier else None, step)
         if target.exists():
             if (target / SUMS).read_bytes() != (folder / SUMS).read_bytes():
                 raise UsageError(
                     f"{target} holds another release {order.version}, and a release is never "
                     "changed: name a new version"
                 )
-            return replace(published, folder=target, unchanged=True)
+            return replace(release, folder=target, unchanged=True)
         folder.rename(target)
-    return replace(published, folder=target)
+    return replace(release, folder=target)
 
 
 def _fill(
@@ -285,10 +285,10 @@ def _tables(store: QuadStore, files: ReleaseFiles, version: str) -> None:
         ("neo4j", tables.neo4j_tables),
         ("kgx", tables.kgx_tables),
     ):
-        written = list(created(store))
-        tables.write_tables(written, files.folder / kind)
-        for each in written:
-            files.note(f"{kind}/{each.name}", f"{kind}: {each.name.partition('.')[0]}")
+        written_tables = list(created(store))
+        tables.write_tables(written_tables, files.folder / kind)
+        for table in written_tables:
+            files.note(f"{kind}/{table.name}", f"{kind}: {table.name.partition('.')[0]}")
     tables.write_tables(tables.sssom_tables(store), files.folder)
     files.note(editions.MAPPINGS, "mappings to other vocabularies, SSSOM")
     tables.write_tables([source_table(store)], files.folder)
@@ -328,7 +328,7 @@ def _validate_files(lines: Iterable[bytes], files: ReleaseFiles, order: ReleaseR
         "SHACL report of the accepted view",
         report_turtle(results, f"{files.url}{name}#report"),
     )
-    return not any(each.severity == "Violation" for each in results)
+    return not any(result.severity == "Violation" for result in results)
 
 
 def _statistics(store: QuadStore, files: ReleaseFiles, counts: Counts) -> dict[str, int]:
@@ -367,9 +367,9 @@ def _write_description(
 ) -> None:
     files.write("CITATION.cff", "how to cite this release", metadata.citation(about))
     describe_tables(about, files)
-    listed = tuple(each for _, each in sorted(files.listed.items()))
+    distributions = tuple(distribution for _, distribution in sorted(files.listed.items()))
     names = tuple(sorted(files.listed))
-    described = DatasetDescription(
+    description = DatasetDescription(
         order.iri,
         about.canonical,
         f"{order.base}id/",
@@ -377,15 +377,15 @@ def _write_description(
         issued=order.issued,
         previous=about.previous,
         page=files.url,
-        distributions=listed,
+        distributions=distributions,
         subsets=subsets,
     )
     files.write(
         "void.ttl",
         "VoID and DCAT description",
-        serialize(void_triples(described, counts), "ttl", PREFIXES),
+        serialize(void_triples(description, counts), "ttl", PREFIXES),
     )
-    files.write_json("datacite.json", "DataCite metadata", metadata.datacite(about, listed))
-    crate = metadata.ro_crate(about, listed, names)
+    files.write_json("datacite.json", "DataCite metadata", metadata.datacite(about, distributions))
+    crate = metadata.ro_crate(about, distributions, names)
     files.write_json("ro-crate-metadata.json", "RO-Crate metadata", crate)
-    files.write("README.md", "what this is", metadata.readme(about, listed, names))
+    files.write("README.md", "what this is", metadata.readme(about, distributions, names))

@@ -80,18 +80,18 @@ def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping
 
     Several values of one column, one a piece of evidence, are joined with bars.
     """
-    hidden = find_restricted(store, licence)
-    grounds = _grounds(store, hidden.evidence)
+    content = find_restricted(store, licence)
+    grounds = _grounds(store, content.evidence)
     rows = [
         {key: text(term) for key, term in row.items()}
         for row in store.select(Query.named("claims").text)
     ]
-    for given in sorted(rows, key=itemgetter("p", "s", "o", "claim")):
-        if given["claim"] not in hidden.claims:
-            own = grounds.get(given["claim"], {})
+    for record in sorted(rows, key=itemgetter("p", "s", "o", "claim")):
+        if record["claim"] not in content.claims:
+            own = grounds.get(record["claim"], {})
             columns = (*GROUNDS, *BIOLINK, *QUALIFYING)
             qualified = {name: "|".join(sorted(own.get(name, ()))) for name in columns}
-            yield given | qualified | {"polarity": local_name(given["polarity"])}
+            yield record | qualified | {"polarity": local_name(record["polarity"])}
 
 
 BIOLINK, QUALIFYING = ("knowledge_level", "agent_type"), ("amount", "population", "duration")
@@ -147,7 +147,7 @@ def concept_rows(store: QuadStore) -> dict[str, dict[str, str]]:
         if known is not given:
             for key in ("cui", "notation"):
                 values = dict.fromkeys((*known.get(key, "").split("|"), given.get(key, "")))
-                known[key] = "|".join(each for each in values if each)
+                known[key] = "|".join(value for value in values if value)
     return results
 
 
@@ -203,8 +203,8 @@ def neo4j_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table
     """Yield the two files that ``neo4j-admin database import`` takes."""
     concepts = concept_rows(store)
     nodes = [
-        [iri, each["zh"], each["en"], each.get("cui", ""), each["class"]]
-        for iri, each in concepts.items()
+        [iri, record["zh"], record["en"], record.get("cui", ""), record["class"]]
+        for iri, record in concepts.items()
     ]
     yield Table("nodes.csv", ("iri:ID", "label_zh", "label_en", "cui", ":LABEL"), tuple(nodes))
     edges = [
@@ -289,12 +289,12 @@ def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     nodes = [
         (
             _curie(iri),
-            biolink.get(each["class"], _ANY),
-            each["en"],
-            "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui),
+            biolink.get(record["class"], _ANY),
+            record["en"],
+            "|".join(f"UMLS:{cui}" for cui in record.get("cui", "").split("|") if cui),
             "|".join(_curie(value) for value in attributes.get(iri, ())),
         )
-        for iri, each in concepts.items()
+        for iri, record in concepts.items()
     ]
     yield Table("nodes.tsv", ("id", "category", "name", "xref", "has_attribute"), tuple(nodes))
     header = (*_CLAIM, *_KNOWN, *GROUNDS)
@@ -330,11 +330,11 @@ def _curie(iri: str) -> str:
 
 def _publications(store: QuadStore) -> dict[str, set[str]]:
     """Return the DOIs and PubMed numbers of the sources of each claim, as CURIEs."""
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for row in store.select(_PAPERS):
         if curie := _paper(text(row["identifier"])):
-            found.setdefault(text(row["claim"]), set()).add(curie)
-    return found
+            results.setdefault(text(row["claim"]), set()).add(curie)
+    return results
 
 
 def _paper(identifier: str) -> str:

@@ -29,15 +29,15 @@ def vocabulary_quads(store: QuadStore) -> list[Quad]:
             for quad in store.match(None, predicate, None, default)
             if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(VOCAB)
         ]
-    found: dict[Quad, None] = {}
-    seen, ahead = set(starts), list(dict.fromkeys(starts))
-    while ahead:
-        for quad in store.match(ahead.pop(), None, None, default):
-            found[quad] = None
-            if isinstance(quad.object, BlankNode) and quad.object not in seen:
-                seen.add(quad.object)
-                ahead.append(quad.object)
-    return list(found)
+    results: dict[Quad, None] = {}
+    terms, next_terms = set(starts), list(dict.fromkeys(starts))
+    while next_terms:
+        for quad in store.match(next_terms.pop(), None, None, default):
+            results[quad] = None
+            if isinstance(quad.object, BlankNode) and quad.object not in terms:
+                terms.add(quad.object)
+                next_terms.append(quad.object)
+    return list(results)
 
 
 def definitions(store: QuadStore) -> dict[str, str]:
@@ -71,7 +71,7 @@ def linkml_schema(schema: Schema, definitions: Mapping[str, str], version: str) 
         _ROOT: {"class_uri": "skos:Concept", "slots": ["id", "label"]}
     }
     for name, parents in sorted(schema.parents.items()):
-        first, *others = [each for each in parents if each in schema.parents] or [_ROOT]
+        first, *others = [parent for parent in parents if parent in schema.parents] or [_ROOT]
         made: dict[str, Any] = {"is_a": first, "class_uri": f"shiyi:{name}"}
         if others:
             made["mixins"] = others

@@ -82,7 +82,7 @@ def diagram(title: str, label: Callable[[str], str]) -> str:
             height=_SIZE[1],
             box=_BOX,
             boxes=BOXES,
-            arrows=[_arrow(*each) for each in ARROWS],
+            arrows=[_arrow(*arrow) for arrow in ARROWS],
         )
     )
 
@@ -135,12 +135,12 @@ class _Page:
 
     def value(self, subject: str, predicate: str) -> str:
         """Return the text in the page's language, else one without a language."""
-        found = {
+        results = {
             t.language: t.value
             for t in self.facts[subject][predicate][::-1]
             if isinstance(t, Literal)
         }
-        return found.get(self.language) or found.get(None, "")
+        return results.get(self.language) or results.get(None, "")
 
     def text(self, name: str, predicate: str) -> str:
         """Return what a prefixed predicate says of a term, or of the vocabulary."""
@@ -159,11 +159,11 @@ class _Page:
 
     def datatypes(self, name: str) -> list[str]:
         ranges = self.facts[VOCAB + name][RDFS.range.value]
-        return [local_name(each.value) for each in ranges if isinstance(each, NamedNode)]
+        return [local_name(term.value) for term in ranges if isinstance(term, NamedNode)]
 
     def terms_of(self, kind: str) -> list[str]:
-        wanted = NamedNode(PREFIXES["owl"] + kind)
-        return [local_name(s) for s, value in self.facts.items() if wanted in value[RDF.type.value]]
+        node = NamedNode(PREFIXES["owl"] + kind)
+        return [local_name(s) for s, value in self.facts.items() if node in value[RDF.type.value]]
 
     def characters(self, name: str) -> list[str]:
         kinds = ("Symmetric", "Asymmetric", "Irreflexive", "Transitive")
@@ -179,7 +179,7 @@ def reference_html(language: str, stylesheet: str = "") -> str:
     if language not in ("zh", "en"):
         raise FormatError("language", language, ("zh", "en"))
     page = _Page(language, _facts("ontology/shiyi.ttl"), matches=_matches())
-    defined = (local_name(each.value) for each in Definitions.load().defined)
+    defined = (local_name(node.value) for node in Definitions.load().defined)
     return (
         _templates()
         .get_template("vocabulary_reference.html")
@@ -235,7 +235,7 @@ def _schemes(page: _Page) -> Iterator[dict[str, str]]:
             for subject, term in page.facts.items()
             if NamedNode(iri) in term.get(SKOS.inScheme.value, ())
         ]
-        sources = [local_name(text(each)) for each in page.facts[iri][DCTERMS.source.value]]
+        sources = [local_name(text(fact)) for fact in page.facts[iri][DCTERMS.source.value]]
         yield {
             "name": local_name(iri),
             "title": page.value(iri, DCTERMS.title.value),

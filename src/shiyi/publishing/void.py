@@ -196,12 +196,12 @@ def void_triples(about: DatasetDescription, counts: Counts) -> Iterator[Triple]:
     parts = [_HEAD, _CLASSES, *_dataset(about), *_count_lines(about.iri, counts)]
     for name, size in sorted(about.subsets.items()):
         parts.append(f"<{about.iri}> void:subset <{name}> . <{name}> void:triples {size} .")
-    parts += [_distribution(about.iri, each) for each in about.distributions]
+    parts += [_distribution(about.iri, distribution) for distribution in about.distributions]
     if about.endpoint:
         named = f'dcterms:title "SPARQL endpoint"@en ; dcterms:license <{LICENCE}>'
         named += f" ; dcterms:description {_list(SUMMARIES)}"
         parts.append(_SERVICE.format(about.endpoint, named, about.iri))
-    return iter(dict.fromkeys(each.triple for each in parse_turtle("\n".join(parts))))
+    return iter(dict.fromkeys(quad.triple for quad in parse_turtle("\n".join(parts))))
 
 
 def _list(terms: Iterable[Term]) -> str:
@@ -212,7 +212,7 @@ def _dataset(about: DatasetDescription) -> Iterator[str]:
     vocabularies = (VOCAB, *(PREFIXES[name] for name in ("skos", "prov", "dcterms")))
     yield f"""<{about.iri}> a void:Dataset, dcat:Dataset ;
   dcterms:title {_list(TITLES)} ; dcterms:description {_list(SUMMARIES)} ;
-  dcat:keyword {_list(Literal(each, language="en") for each in KEYWORDS)} ;
+  dcat:keyword {_list(Literal(term, language="en") for term in KEYWORDS)} ;
   dcterms:license <{LICENCE}> ; dcterms:identifier {Literal(about.identifier)} ;
   dcterms:publisher {PUBLISHER} ; dcterms:language <{_LANGUAGES}ZHO>, <{_LANGUAGES}ENG> ;
   void:uriSpace {Literal(about.uri_space)} ; void:vocabulary {_list(map(NamedNode, vocabularies))}
@@ -221,7 +221,7 @@ def _dataset(about: DatasetDescription) -> Iterator[str]:
         ("dcat:landingPage", about.page),
         ("foaf:homepage", about.page),
         ("dcat:previousVersion", about.previous),
-        *(("void:exampleResource", each) for each in about.examples),
+        *(("void:exampleResource", example) for example in about.examples),
     ):
         if address:
             yield f"<{about.iri}> {predicate} <{address}> ."
@@ -357,10 +357,10 @@ def coverage(store: QuadStore) -> dict[str, dict[str, int]]:
     """
     concepts, expected, mapped = Counter[str](), Counter[str](), Counter[str]()
     signs = {text(quad.subject) for quad in store.match(None, SKOS.inScheme, TCM_SIGNS)}
-    for iri, each in concept_rows(store).items():
-        concepts[each["class"]] += 1
-        mapped[each["class"]] += bool(each.get("cui"))
-        expected[each["class"]] += iri not in signs or bool(each.get("cui"))
+    for iri, record in concept_rows(store).items():
+        concepts[record["class"]] += 1
+        mapped[record["class"]] += bool(record.get("cui"))
+        expected[record["class"]] += iri not in signs or bool(record.get("cui"))
     return {
         name: {"concepts": count, "expected": expected[name], "with_cui": mapped[name]}
         for name, count in sorted(concepts.items())
@@ -380,11 +380,11 @@ def evidence(store: QuadStore) -> dict[str, dict[str, int]]:
 
 def relations(store: QuadStore) -> dict[str, int]:
     """Count claims of the accepted view by property, the most frequent first."""
-    reified = store.match(None, RDF.reifies, None, DefaultGraph())
+    quads = store.match(None, RDF.reifies, None, DefaultGraph())
     return dict(
         Counter(
             local_name(quad.object.predicate.value)
-            for quad in reified
+            for quad in quads
             if isinstance(quad.object, Triple)
         ).most_common()
     )

@@ -170,25 +170,25 @@ class Projection:
 
         ``claims`` are those that it was saved with.
         """
-        mapped = Memmap.open(
+        memmap = Memmap.open(
             folder / FILE, format=_FORMAT, release=release, claims=claims.check if claims else ""
         )
-        places = Selection(mapped.strings("claims") if claims is None else claims, mapped["claim"])
+        places = Selection(memmap.strings("claims") if claims is None else claims, memmap["claim"])
         columns = {
-            "source": mapped["source"],
-            "target": mapped["target"],
-            "kind": mapped["kind"],
-            "confidence": mapped["confidence"],
+            "source": memmap["source"],
+            "target": memmap["target"],
+            "kind": memmap["kind"],
+            "confidence": memmap["confidence"],
         }
-        ranks = mapped.arrays.get("rank")
-        ranked = None if ranks is None else ImportanceVector(mapped.about.get("ranking", ""), ranks)
+        ranks = memmap.arrays.get("rank")
+        vector = None if ranks is None else ImportanceVector(memmap.about.get("ranking", ""), ranks)
         return cls(
             release,
-            mapped.strings("nodes"),
-            mapped.words("predicates"),
+            memmap.strings("nodes"),
+            memmap.words("predicates"),
             places,
             **columns,
-            ranked=ranked,
+            ranked=vector,
         )
 
     def save(
@@ -310,13 +310,13 @@ class Projection:
 
     def walk(self, path: RelationPath, seeds: Sequence[str], limit: int) -> Walk:
         """Follow ``path`` from ``seeds``, through no node twice; at most ``limit`` paths."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for seed in dict.fromkeys(seeds):
             for hops in self._follow(path, seed, (seed,)):
-                if len(found) == limit:
-                    return Walk(tuple(found), reached_limit=True)
-                found.append(Path(hops))
-        return Walk(tuple(found))
+                if len(paths) == limit:
+                    return Walk(tuple(paths), reached_limit=True)
+                paths.append(Path(hops))
+        return Walk(tuple(paths))
 
     def _follow(
         self, path: RelationPath, node: str, seen: tuple[str, ...]
@@ -386,7 +386,7 @@ def _ranges(firsts: Array, sizes: Array) -> NDArray[np.int64]:
 def load_edges(store: QuadStore) -> Iterator[Edge]:
     """Yield the accepted, positive claims of the default graph that have a concept as object."""
     positive = {q.subject for q in match_own(store, None, SHIYI.polarity, SHIYI.positive, _DEFAULT)}
-    accepted = {q.subject for q in match_own(store, None, SHIYI.status, SHIYI.accepted, _DEFAULT)}
+    terms = {q.subject for q in match_own(store, None, SHIYI.status, SHIYI.accepted, _DEFAULT)}
     confidences = {
         q.subject: confidence
         for q in match_own(store, None, SHIYI.confidence, None, _DEFAULT)
@@ -394,7 +394,7 @@ def load_edges(store: QuadStore) -> Iterator[Edge]:
     }
     for quad in match_own(store, None, RDF.reifies, None, _DEFAULT):
         claim, term = quad.subject, quad.object
-        if not isinstance(term, Triple) or claim not in positive or claim not in accepted:
+        if not isinstance(term, Triple) or claim not in positive or claim not in terms:
             continue
         if isinstance(term.subject, NamedNode) and isinstance(term.object, NamedNode):
             if is_text(term.object.value):

@@ -63,15 +63,15 @@ class Definitions:
     @classmethod
     def parse(cls, turtle: str) -> Self:
         """Read the definitions of a vocabulary written in Turtle."""
-        found: dict[tuple[Term, str], list[Term]] = defaultdict(list)
+        found_terms: dict[tuple[Term, str], list[Term]] = defaultdict(list)
         for quad in parse_turtle(turtle):
-            found[quad.subject, quad.predicate.value].append(quad.object)
-        defined = {
+            found_terms[quad.subject, quad.predicate.value].append(quad.object)
+        defined_terms = {
             subject: terms[0]
-            for (subject, predicate), terms in found.items()
+            for (subject, predicate), terms in found_terms.items()
             if predicate == f"{_OWL}equivalentClass" and isinstance(subject, NamedNode)
         }
-        return cls({key: tuple(terms) for key, terms in found.items()}, defined)
+        return cls({key: tuple(terms) for key, terms in found_terms.items()}, defined_terms)
 
     @property
     def predicates(self) -> frozenset[str]:
@@ -108,7 +108,7 @@ def classify(store: QuadStore, definitions: Definitions) -> Iterator[EntailedSta
     """Yield the members of every defined class, each by its surest ground."""
     membership = _Membership(store, definitions)
     for name in sorted(definitions.defined, key=str):
-        for node, ground in sorted(membership.of(name).items(), key=lambda each: str(each[0])):
+        for node, ground in sorted(membership.of(name).items(), key=lambda row: str(row[0])):
             yield EntailedStatement(
                 (text_of(node), RDF.type.value, name.value),
                 ground.confidence,
@@ -159,25 +159,25 @@ class _Membership:
     def _members(self, expression: Term) -> Members:
         definitions = self._definitions
         if isinstance(expression, NamedNode):
-            meant = definitions.defined.get(expression)
-            return self.of(meant) if meant is not None else self._asserted_members(expression)
+            term = definitions.defined.get(expression)
+            return self.of(term) if term is not None else self._asserted_members(expression)
         if (head := definitions.one(expression, "intersectionOf")) is not None:
-            first, *rest = (self.of(each) for each in definitions.list_items(head))
+            first, *rest = (self.of(item) for item in definitions.list_items(head))
             for other in rest:
                 first = {n: g.join(other[n], INTERSECTION) for n, g in first.items() if n in other}
             return first
         if (head := definitions.one(expression, "unionOf")) is not None:
-            return _union(self.of(each) for each in definitions.list_items(head))
+            return _union(self.of(item) for item in definitions.list_items(head))
         if (head := definitions.one(expression, "oneOf")) is not None:
-            return {each: Ground() for each in definitions.list_items(head)}
+            return {item: Ground() for item in definitions.list_items(head)}
         return self._restricted_members(expression)
 
     def _asserted_members(self, name: NamedNode) -> Members:
         below = Schema.load().subclasses(name.value.removeprefix(VOCAB))
         return {
-            quad.subject: Ground(rules=frozenset([ASSERTED]) if each != name else frozenset())
-            for each in (NamedNode(VOCAB + kind) for kind in below)
-            for quad in self._store.match(None, RDF.type, each, _ACCEPTED)
+            quad.subject: Ground(rules=frozenset([ASSERTED]) if node != name else frozenset())
+            for node in (NamedNode(VOCAB + kind) for kind in below)
+            for quad in self._store.match(None, RDF.type, node, _ACCEPTED)
         }
 
     def _restricted_members(self, expression: Term) -> Members:
@@ -186,18 +186,18 @@ class _Membership:
         some = self._definitions.one(expression, "someValuesFrom")
         if relation is None or (value is None and some is None):
             return {}
-        wanted = {value: Ground()} if value is not None else self.of(some) if some else {}
+        grounds = {value: Ground()} if value is not None else self.of(some) if some else {}
         rule = VALUE if value is not None else SOME
-        found: dict[Term, Ground] = {}
+        found_grounds: dict[Term, Ground] = {}
         for name in self._definitions.narrower(text_of(relation)):
             for quad in self._store.match(None, NamedNode(name), None, _ACCEPTED):
-                if (stored := wanted.get(quad.object)) is None:
+                if (stored := grounds.get(quad.object)) is None:
                     continue
                 ground = self._ground_of_claim(quad).join(stored, rule)
-                known = found.get(quad.subject)
+                known = found_grounds.get(quad.subject)
                 if known is None or ground.confidence > known.confidence:
-                    found[quad.subject] = ground
-        return found
+                    found_grounds[quad.subject] = ground
+        return found_grounds
 
     def _ground_of_claim(self, quad: Quad) -> Ground:
         parts = (quad.subject, quad.predicate, quad.object)
@@ -208,9 +208,9 @@ class _Membership:
 
 
 def _union(parts: Iterator[Members]) -> Members:
-    found: dict[Term, Ground] = {}
+    grounds: dict[Term, Ground] = {}
     for members in parts:
         for node, ground in members.items():
-            if node not in found or ground.confidence > found[node].confidence:
-                found[node] = ground.join(Ground(), UNION)
-    return found
+            if node not in grounds or ground.confidence > grounds[node].confidence:
+                grounds[node] = ground.join(Ground(), UNION)
+    return grounds

@@ -85,9 +85,9 @@ def complete(
 
 def prediction_quads(predictions: Iterable[Prediction]) -> Iterator[Quad]:
     """Yield predicted claims for graph:derived: reified, with their ends, never asserted."""
-    for each in predictions:
-        subject, predicate = NamedNode(each.subject), NamedNode(each.predicate)
-        object_, claim = NamedNode(each.object), each.claim
+    for prediction in predictions:
+        subject, predicate = NamedNode(prediction.subject), NamedNode(prediction.predicate)
+        object_, claim = NamedNode(prediction.object), prediction.claim
         yield Quad(claim, RDF.reifies, Triple(subject, predicate, object_), DERIVED)
         yield Quad(claim, RDF.subject, subject, DERIVED)
         yield Quad(claim, RDF.predicate, predicate, DERIVED)
@@ -95,7 +95,7 @@ def prediction_quads(predictions: Iterable[Prediction]) -> Iterator[Quad]:
         yield Quad(claim, RDF.type, SHIYI.Claim, DERIVED)
         yield Quad(claim, SHIYI.status, SHIYI.predicted, DERIVED)
         yield Quad(claim, SHIYI.polarity, SHIYI.positive, DERIVED)
-        yield Quad(claim, SHIYI.confidence, decimal(each.confidence), DERIVED)
+        yield Quad(claim, SHIYI.confidence, decimal(prediction.confidence), DERIVED)
         yield Quad(claim, PROV.wasGeneratedBy, _MAKER, DERIVED)
 
 
@@ -110,14 +110,14 @@ def concept_kinds(store: QuadStore) -> Mapping[str, str]:
 
 def _stated_tails(graph: Projection, schema: Schema) -> Mapping[tuple[int, int], frozenset[int]]:
     """Return the tails of each (head, relation); symmetric relations are read both ways."""
-    found: dict[tuple[int, int], set[int]] = defaultdict(set)
+    results: dict[tuple[int, int], set[int]] = defaultdict(set)
     both = [_symmetric(schema, name) for name in graph.predicates]
     rows = zip(graph.source.tolist(), graph.kind.tolist(), graph.target.tolist(), strict=True)
     for head, relation, tail in rows:
-        found[head, relation].add(tail)
+        results[head, relation].add(tail)
         if both[relation]:
-            found[tail, relation].add(head)
-    return {key: frozenset(tails) for key, tails in found.items()}
+            results[tail, relation].add(head)
+    return {key: frozenset(tails) for key, tails in results.items()}
 
 
 def _symmetric(schema: Schema, predicate: str) -> bool:
@@ -127,14 +127,14 @@ def _symmetric(schema: Schema, predicate: str) -> bool:
 
 def candidates(graph: Projection, kinds: Mapping[str, str], schema: Schema) -> Iterator[Longs]:
     """Yield type-valid numbered triples nobody states; one (head, relation) is never torn apart."""
-    stated = _stated_tails(graph, schema)
+    stated_tails = _stated_tails(graph, schema)
     valid = {
         i: valid_tails(graph, kinds, schema, name)
         for i, name in enumerate(graph.predicates)
         if is_predictable(schema, name)
     }
     waiting: list[Longs] = []
-    for (head, relation), tails in sorted(stated.items()):
+    for (head, relation), tails in sorted(stated_tails.items()):
         if relation not in valid:
             continue
         others = np.setdiff1d(valid[relation], np.array([*tails, head]))
@@ -162,7 +162,7 @@ def _best(triples: Longs, belief: Values, limit: int) -> Iterator[tuple[Sequence
     order = np.lexsort((triples[:, 2], -belief, triples[:, 1], triples[:, 0]))
     taken: dict[tuple[int, int], int] = defaultdict(int)
     for i in order.tolist():
-        head, relation, tail = (int(each) for each in triples[i])
+        head, relation, tail = (int(triple) for triple in triples[i])
         taken[head, relation] += 1
         if taken[head, relation] <= limit:
             yield (head, relation, tail), float(belief[i])
@@ -218,11 +218,11 @@ def scorer(graph: Projection, kinds: Mapping[str, str], schema: Schema, seed: in
         holds = np.arange(len(rows)) < len(true)
         relation = np.r_[true[:, 1], false[:, 1]]
         weights[:] = newton(rows, holds)
-        for each in np.unique(true[:, 1]).tolist():
-            own = relation == each
+        for item in np.unique(true[:, 1]).tolist():
+            own = relation == item
             if holds[own].sum() >= _OWN:
-                weights[each] = newton(rows[own], holds[own])
-            weights[each, 0] += np.log(max(1, (~holds[own]).sum()) / max(1, holds[own].sum()))
+                weights[item] = newton(rows[own], holds[own])
+            weights[item, 0] += np.log(max(1, (~holds[own]).sum()) / max(1, holds[own].sum()))
 
     def score(triples: Longs) -> Values:
         rows = columns(triples, np.zeros(len(triples)), 0)
@@ -252,8 +252,8 @@ def _draw_unstated(
             drawn = valid[random.integers(len(valid), size=len(heads))]
             made.append(np.column_stack([heads, np.full(len(heads), relation), drawn]))
     rows = np.vstack(made) if made else true[:0]
-    found = [t not in stated[h, r] and h != t for h, r, t in rows.tolist()]
-    return np.asarray(rows[np.array(found, dtype=bool)], dtype=np.int64)
+    results = [t not in stated[h, r] and h != t for h, r, t in rows.tolist()]
+    return np.asarray(rows[np.array(results, dtype=bool)], dtype=np.int64)
 
 
 def learnt_scorer(graph: Projection, model: Model) -> Score:
@@ -293,10 +293,10 @@ def measure(
         if x and is_predictable(schema, e.predicate)
     }
     guess = scorer(visible, kinds, schema, seed)
-    made = list(complete(visible, kinds, schema, guess, settings))
-    found = sum((p.subject, p.predicate, p.object) in hidden for p in made)
-    possible = sum(len(each) for each in candidates(visible, kinds, schema))
-    return HeldOutResult(len(made), found, len(hidden), len(hidden) / max(1, possible))
+    predictions = list(complete(visible, kinds, schema, guess, settings))
+    result = sum((p.subject, p.predicate, p.object) in hidden for p in predictions)
+    possible = sum(len(candidate) for candidate in candidates(visible, kinds, schema))
+    return HeldOutResult(len(predictions), result, len(hidden), len(hidden) / max(1, possible))
 
 
 def _log_odds(graph: Projection, kinds: Mapping[str, str], schema: Schema) -> Values:

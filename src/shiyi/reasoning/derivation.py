@@ -80,7 +80,7 @@ def infer_all(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schem
     by: dict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
         by[edge.predicate].append(edge)
-    safety = [e for name, found in by.items() if inherits(schema, name) for e in found]
+    safety = [e for name, found_edges in by.items() if inherits(schema, name) for e in found_edges]
     premises = rules.Premises(
         tuple(sorted(safety, key=lambda e: e.claim)),
         tuple(by[SHIYI.hasIngredient.value]),
@@ -93,10 +93,10 @@ def infer_all(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schem
 
 def ways_by_claim(derivations: Iterable[rules.Derivation]) -> Ways:
     """Group derivations by the claim that follows."""
-    found: dict[str, list[rules.Derivation]] = defaultdict(list)
+    found_derivations: dict[str, list[rules.Derivation]] = defaultdict(list)
     for each in derivations:
-        found[each.claim.value].append(each)
-    return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found.items()}
+        found_derivations[each.claim.value].append(each)
+    return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found_derivations.items()}
 
 
 def read_derived(store: QuadStore) -> Mapping[str, DerivedClaim]:
@@ -108,31 +108,31 @@ def read_derived(store: QuadStore) -> Mapping[str, DerivedClaim]:
         text(q.subject): float(text(q.object))
         for q in store.match(None, SHIYI.confidence, None, rules.DERIVED)
     }
-    found = {}
+    claims = {}
     for quad in store.match(None, RDF.reifies, None, rules.DERIVED):
         claim, triple = text(quad.subject), quad.object
         if isinstance(triple, Triple) and claim in premises:
-            found[claim] = DerivedClaim(
+            claims[claim] = DerivedClaim(
                 text(triple.subject),
                 triple.predicate.value,
                 text(triple.object),
                 sure[claim],
                 frozenset(premises[claim]),
             )
-    return found
+    return claims
 
 
 def derive_claims(ways: Ways) -> Mapping[str, DerivedClaim]:
     """Return what stands in the derived graph of each claim that follows."""
     return {
         claim: DerivedClaim(
-            found[0].subject,
-            found[0].predicate,
-            found[0].object,
-            round(max(each.confidence for each in found), 6),
-            frozenset(premise for each in found for premise in each.premises),
+            derivations[0].subject,
+            derivations[0].predicate,
+            derivations[0].object,
+            round(max(each.confidence for each in derivations), 6),
+            frozenset(premise for each in derivations for premise in each.premises),
         )
-        for claim, found in ways.items()
+        for claim, derivations in ways.items()
     }
 
 
@@ -191,15 +191,15 @@ def replace_derived(store: QuadStore, new: Iterable[Quad], sections: Collection[
     for name in sections:
         if name not in SECTIONS:
             raise FormatError("section", name, SECTIONS)
-    made = tuple(new)
-    if any(quad.graph_name not in (rules.DERIVED, rules.ENTAILED) for quad in made):
+    quads = tuple(new)
+    if any(quad.graph_name not in (rules.DERIVED, rules.ENTAILED) for quad in quads):
         raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
     going = {quad for quad, section in load_derivations(store) if section in sections}
-    coming = set(made)
+    coming = set(quads)
     going |= set(_notes(store))
     coming.add(Quad(rules.DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
     store.change(add=list(coming - going), remove=list(going - coming))
-    return len(made)
+    return len(quads)
 
 
 def derivation(store: QuadStore) -> str:
@@ -216,7 +216,7 @@ def load_derivations(store: QuadStore) -> Iterator[tuple[Quad, str]]:
     classes = set(stored_classifications(store))
     for quad in store.match(None, None, None, rules.ENTAILED):
         yield quad, "classes" if quad in classes else "entailed"
-    predicted = {
+    terms = {
         quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, rules.DERIVED)
     }
     for quad in store.match(None, None, None, rules.DERIVED):
@@ -225,4 +225,4 @@ def load_derivations(store: QuadStore) -> Iterator[tuple[Quad, str]]:
         elif quad.predicate in PARTS:
             yield quad, "confidence"
         else:
-            yield quad, "complete" if quad.subject in predicted else "rules"
+            yield quad, "complete" if quad.subject in terms else "rules"

@@ -56,7 +56,7 @@ class PathColumns:
             edges = column[rows].tolist()
             made = {edge: known.hop(edge, step) for edge in {*edges}}  # a hop is on many paths
             hops.append([made[e] for e in edges])
-        return [Path(*made) for made in zip(zip(*hops, strict=True), scores, strict=False)]
+        return [Path(*row) for row in zip(zip(*hops, strict=True), scores, strict=False)]
 
 
 def importance_vector(projection: Projection, rank: Mapping[str, float]) -> Floats:

@@ -99,23 +99,23 @@ def infer(premises: Premises) -> Iterator[Derivation]:
     narrower = _closure(_inverse(premises.broader))
     implying, containing = premises.syndrome_edges(), premises.ingredient_edges()
     for edge in _as_cautions(premises.safety):
-        for found in (
+        for derivation in (
             *_to_narrower(edge, narrower, premises.schema),
             *_along_implication(edge, implying, premises.schema),
             *_to_containers(edge, containing, premises.schema),
         ):
-            if (found.subject, found.predicate, found.object) in asserted:
+            if (derivation.subject, derivation.predicate, derivation.object) in asserted:
                 continue
-            if found.subject != found.object and not _is_stated(found, asserted):
-                yield found
+            if derivation.subject != derivation.object and not _is_stated(derivation, asserted):
+                yield derivation
 
 
 def derivation_quads(found: Iterable[Derivation]) -> Iterator[Quad]:
     """Yield each derived claim once: its best derivation's confidence, all premises and rules."""
     named = cache(NamedNode)  # many derivations share rules and premises
     ways: dict[NamedNode, list[Derivation]] = defaultdict(list)
-    for each in found:
-        ways[each.claim].append(each)
+    for derivation in found:
+        ways[derivation.claim].append(derivation)
     for claim, derivations in sorted(ways.items(), key=lambda item: item[0].value):
         first = derivations[0]
         subject, predicate = named(first.subject), named(first.predicate)
@@ -242,10 +242,10 @@ def _for_container(predicate: str) -> str:
 
 
 def _by_object(edges: Iterable[Edge]) -> Mapping[str, list[Edge]]:
-    found: dict[str, list[Edge]] = defaultdict(list)
+    found_edges: dict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
-        found[edge.object].append(edge)
-    return found
+        found_edges[edge.object].append(edge)
+    return found_edges
 
 
 def _rules(schema: Schema, predicate: str) -> frozenset[str]:
@@ -311,8 +311,8 @@ class Axioms:
         return cls(
             frozenset(kinds[_OWL + "SymmetricProperty"]),
             frozenset(kinds[_OWL + "TransitiveProperty"]),
-            {name: frozenset(found) for name, found in inverse.items()},
-            {name: frozenset(found) for name, found in broader.items()},
+            {name: frozenset(results) for name, results in inverse.items()},
+            {name: frozenset(results) for name, results in broader.items()},
         )
 
     def of_one(self, statement: Statement) -> Iterator[tuple[Statement, str]]:
@@ -387,16 +387,16 @@ def entailed_quads(statements: Iterable[EntailedStatement]) -> Iterator[Quad]:
 
     They are no claims and have no status: nobody made them.
     """
-    for each in statements:
-        subject, predicate, object_ = map(NamedNode, each.statement)
+    for statement in statements:
+        subject, predicate, object_ = map(NamedNode, statement.statement)
         name = content_hash(*map(canonical, (subject, predicate, object_)), "positive")
         node = resource(f"claim/{name}")
         yield Quad(subject, predicate, object_, ENTAILED)
         yield Quad(node, RDF.reifies, Triple(subject, predicate, object_), ENTAILED)
-        yield Quad(node, SHIYI.confidence, decimal(each.confidence), ENTAILED)
-        for rule in each.rules:
+        yield Quad(node, SHIYI.confidence, decimal(statement.confidence), ENTAILED)
+        for rule in statement.rules:
             yield Quad(node, SHIYI.derivedBy, resource(f"rule-{rule}"), ENTAILED)
-        for premise in each.premises:
+        for premise in statement.premises:
             yield Quad(node, PROV.wasDerivedFrom, NamedNode(premise), ENTAILED)
 
 

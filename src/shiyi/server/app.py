@@ -143,15 +143,15 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
             "default_query": DEFAULT_QUERY,
             "constitutions": lambda: _constitutions(cache),
             "schools": lambda: sorted(schools(site.store).values()),
-            "example_texts": lambda found: {each.name: each.text for each in found},
+            "example_texts": lambda item: {each.name: each.text for each in item},
             "prefixes": PREFIXES,
         }
 
 
 def _constitutions(cache: PageCache) -> list[Thing]:
     reader = cache.reader()
-    found = reader.store.match(None, RDF.type, SHIYI.Constitution, DefaultGraph())
-    return sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
+    quads = reader.store.match(None, RDF.type, SHIYI.Constitution, DefaultGraph())
+    return sorted((reader.thing(quad.subject) for quad in quads), key=lambda thing: thing.iri)
 
 
 def _other_language() -> str:
@@ -234,18 +234,18 @@ def serve(settings: Settings, read_only: bool = False, *, first_release: bool = 
     from shiyi.server.site.releases import write_first_release
     from shiyi.server.site.visibility import check_audience
 
-    chosen = settings.server
-    configure_logging(chosen.log)
+    chosen_settings = settings.server
+    configure_logging(chosen_settings.log)
     site = open_site(settings.kb, settings, read_only)
     try:
-        check_audience(site.store, chosen)
+        check_audience(site.store, chosen_settings)
     except ShiyiError:
         site.close()
         raise
     app = create_app(site, settings)
     gc.freeze()  # full collections need not look at what stays: they stop all threads
     last = partial(write_first_release, settings) if first_release else lambda: None
-    run_server(app, chosen.host, chosen.port, chosen.threads, last)
+    run_server(app, chosen_settings.host, chosen_settings.port, chosen_settings.threads, last)
 
 
 FORMS: Final = ("text", "json")

@@ -94,7 +94,7 @@ _HOLE: Final = re.compile(r"\{\d?\}")
 def _faults() -> tuple[Mapping[str, str], Sequence[tuple[list[str], str]]]:
     """Return the Chinese of faults without values, and of those with them, the longest first."""
     with artefact("server/i18n/zh/LC_MESSAGES/faults.mo").open("rb") as file:
-        texts = {str(each.id): str(each.string) for each in read_mo(file) if each.id}
+        texts = {str(item.id): str(item.string) for item in read_mo(file) if item.id}
     parts = [(_HOLE.split(english), chinese) for english, chinese in texts.items()]
     parts.sort(key=lambda pair: -sum(map(len, pair[0])))
     return texts, [pair for pair in parts if len(pair[0]) > 1]
@@ -131,15 +131,15 @@ def _fill_holes(chinese: str, values: Sequence[str]) -> str:
 def _values(literals: Sequence[str], text: str) -> list[str] | None:
     """Return what stands between some literals that a text is made of; None for another text."""
     first, *inner, last = literals
-    at, end, found = len(first), len(text) - len(last), list[str]()
+    at, end, results = len(first), len(text) - len(last), list[str]()
     if not (text.startswith(first) and text.endswith(last) and at <= end):
         return None
     for literal in inner:
         if (place := text.find(literal, at, end)) < 0:
             return None
-        found.append(text[at:place])
+        results.append(text[at:place])
         at = place + len(literal)
-    return [*found, text[at:end]]
+    return [*results, text[at:end]]
 
 
 def catalogue() -> Catalogue:

@@ -122,16 +122,16 @@ def _path_groups(shapes: "Graph") -> Mapping[str, PathGroup]:
 
     groups = dict[str, PathGroup]()
     for number, (shape, path) in enumerate(shapes.subject_objects(SH.path), 1):
-        others = [str(each) for name in _PAIRS for each in shapes.objects(shape, SH[name])]
+        others = [str(item) for name in _PAIRS for item in shapes.objects(shape, SH[name])]
         parts = (shape, *_alternatives(shape, shapes))
         constraints = {
-            str(each).removeprefix(str(SH)) for part in parts for each in shapes.predicates(part)
+            str(item).removeprefix(str(SH)) for part in parts for item in shapes.predicates(part)
         }
         group = PathGroup(number, _properties(path, shapes).union(others))
         group.patterns = {str(n) for part in parts for n in shapes.objects(part, SH.pattern)}
         group.reads = bool(constraints & (_OF_VALUES - _KINDS))
         group.compares = bool(others)
-        counts = [int(str(n)) for each in _COUNTS for n in shapes.objects(shape, SH[each])]
+        counts = [int(str(n)) for term in _COUNTS for n in shapes.objects(shape, SH[term])]
         group.most = max((n + 1 for n in counts), default=0)
         if constraints & {"hasValue", "uniqueLang"}:
             group.most = max(group.most, 2)
@@ -147,7 +147,7 @@ def _properties(path: "Node | None", shapes: "Graph") -> set[str]:
     from rdflib import RDF, URIRef
 
     parts = set(shapes.transitive_objects(path, None)) - {RDF.nil}
-    return {str(each) for each in parts if isinstance(each, URIRef)}
+    return {str(part) for part in parts if isinstance(part, URIRef)}
 
 
 def _looks_near(shape: "Node", shapes: "Graph") -> bool:
@@ -160,7 +160,7 @@ def _looks_near(shape: "Node", shapes: "Graph") -> bool:
         and not any(shapes.triples((None, None, shape)))
         and not named & {RDF.type, RDFS.subClassOf}  # of these a part tells more, or less
         and _states_only(shape, shapes, _OF_NODE)
-        and all(_constrains_near(each, shapes) for each in shapes.objects(shape, SH.property))
+        and all(_constrains_near(item, shapes) for item in shapes.objects(shape, SH.property))
     )
 
 
@@ -172,7 +172,7 @@ def _constrains_near(shape: "Node", shapes: "Graph") -> bool:
         and len(list(shapes.subjects(None, shape))) == 1
         and _states_only(shape, shapes, _OF_PROPERTY)
         and _is_step(shapes.value(shape, SH.path), shapes)
-        and all(_states_only(each, shapes, _OF_VALUES) for each in _alternatives(shape, shapes))
+        and all(_states_only(item, shapes, _OF_VALUES) for item in _alternatives(shape, shapes))
     )
 
 
@@ -186,17 +186,17 @@ def _is_step(path: "Node | None", shapes: "Graph") -> bool:
     if path is None or set(shapes.predicates(path)) != {SH.alternativePath}:
         return False
     return all(
-        isinstance(each, URIRef)
+        isinstance(item, URIRef)
         for list_ in shapes.objects(path, SH.alternativePath)
-        for each in Collection(shapes, list_)
+        for item in Collection(shapes, list_)
     )
 
 
 def _states_only(shape: "Node", shapes: "Graph", known: frozenset[str]) -> bool:
     from rdflib import RDF, SH
 
-    names = (str(each) for each in shapes.predicates(shape) if each != RDF.type)
-    return all(each.startswith(str(SH)) and each.removeprefix(str(SH)) in known for each in names)
+    names = (str(predicate) for predicate in shapes.predicates(shape) if predicate != RDF.type)
+    return all(name.startswith(str(SH)) and name.removeprefix(str(SH)) in known for name in names)
 
 
 def _alternatives(shape: "Node", shapes: "Graph") -> Iterator["Node"]:
@@ -204,16 +204,16 @@ def _alternatives(shape: "Node", shapes: "Graph") -> Iterator["Node"]:
     from rdflib.collection import Collection
 
     for list_ in shapes.objects(shape, SH["or"]):
-        for each in Collection(shapes, list_):
-            yield each
-            yield from _alternatives(each, shapes)
+        for item in Collection(shapes, list_):
+            yield item
+            yield from _alternatives(item, shapes)
 
 
 def _classes(shape: "Node", shapes: "Graph") -> Iterator["Node"]:
     from rdflib import SH
 
-    for each in (shape, *_alternatives(shape, shapes)):
-        yield from shapes.objects(each, SH["class"])
+    for item in (shape, *_alternatives(shape, shapes)):
+        yield from shapes.objects(item, SH["class"])
 
 
 PART: Final = 200_000  # quads of one part; some 250 MB as a graph of rdflib
@@ -251,10 +251,10 @@ def validate_parts(
             for batch in _parts(read(), part, array("q")):
                 check.add_faulty(batch)
             check.finish()
-    found = check.results
+    results = check.results
     if reach.far is not None:
-        found += validate(whole, reach.far)
-    return tuple(found)
+        results += validate(whole, reach.far)
+    return tuple(results)
 
 
 def class_statements(quads: Iterable[Quad]) -> Iterator[Quad]:
@@ -264,10 +264,10 @@ def class_statements(quads: Iterable[Quad]) -> Iterator[Quad]:
 
 def sort_by_subject(quads: Iterable[Quad]) -> list[Quad]:
     """Return quads with those of a subject together."""
-    found: dict[Term, list[Quad]] = defaultdict(list)
+    found_quads: dict[Term, list[Quad]] = defaultdict(list)
     for quad in quads:
-        found[quad.subject].append(quad)
-    return list(chain.from_iterable(found.values()))
+        found_quads[quad.subject].append(quad)
+    return list(chain.from_iterable(found_quads.values()))
 
 
 def _parts(quads: Iterable[Quad], part: int, subjects: "array[int]") -> Iterator[list[Quad]]:
@@ -315,7 +315,7 @@ class _PartitionedValidation:
     def add(self, batch: Sequence[Quad]) -> None:
         """Choose the nodes of a batch with anything that was not seen yet."""
         for node, quads, situations in self._describe_batch(batch):
-            if not all(each in self._nodes for each in situations):
+            if not all(situation in self._nodes for situation in situations):
                 self._choose(node, quads, situations)
             self._nodes.update(situations)
 
@@ -327,7 +327,7 @@ class _PartitionedValidation:
 
     def is_shared(self) -> bool:
         """Return whether nodes that were not chosen may have the faults that were found."""
-        return any(self._nodes[each] > 1 for each in self._faulty)
+        return any(self._nodes[row] > 1 for row in self._faulty)
 
     def finish(self) -> None:
         """Validate what is chosen."""
@@ -335,10 +335,10 @@ class _PartitionedValidation:
             return
         data = to_graph(self._quads)
         self._classes.add(data, self._quads)
-        found = list_results(data, self._near)
-        for result in found:
+        results = list_results(data, self._near)
+        for result in results:
             self._faulty.update(self._suspected_situations(result))
-        self.results += found
+        self.results += results
         self._validated.update(self._chosen)
         self._chosen.clear()
         self._quads.clear()
@@ -358,7 +358,7 @@ class _PartitionedValidation:
             numbers = {group.number}
         else:
             numbers = {each.number for each in groups.values() if len(each.properties) > 1}
-        return (each for each in self._chosen[result.focus] if each[1] in numbers)
+        return (row for row in self._chosen[result.focus] if row[1] in numbers)
 
     def _describe_batch(
         self, batch: Sequence[Quad]
@@ -376,7 +376,7 @@ class _PartitionedValidation:
         self, quads: Iterable[Quad], kinds: Mapping[Term, frozenset[str]]
     ) -> tuple[Situation, ...]:
         reach, marks = self._reach, self._classes.marks
-        targets, found = set[str](), dict[PathGroup, list[tuple[str, Term]]]()
+        targets, results = set[str](), dict[PathGroup, list[tuple[str, Term]]]()
         for quad in quads:
             name = quad.predicate.value
             if name == RDF.type.value:
@@ -384,16 +384,16 @@ class _PartitionedValidation:
             elif name in reach.aims:
                 targets.add(name)
             if (group := reach.groups.get(name)) is not None:
-                found.setdefault(group, []).append((name, quad.object))
+                results.setdefault(group, []).append((name, quad.object))
         if not targets:
             return ()
         focus = frozenset(targets)
         situations: list[Situation] = [
             (focus, group.number, self._values(group, pairs, kinds))
-            for group, pairs in found.items()
+            for group, pairs in results.items()
         ]
         absent = set[int]().union(*map(reach.aims.__getitem__, targets))
-        absent.difference_update([each.number for each in found])
+        absent.difference_update([each.number for each in results])
         situations += [(focus, number, None) for number in absent]
         return tuple(situations)
 
@@ -414,14 +414,14 @@ class _PartitionedValidation:
         seen = Counter(
             (frozenset(at), self._value(value, group, reads, kinds)) for value, at in names.items()
         )
-        return frozenset((each, min(number, group.most)) for each, number in seen.items())
+        return frozenset((row, min(number, group.most)) for row, number in seen.items())
 
     def _value(
         self, value: Term, group: PathGroup, reads: bool, kinds: Mapping[Term, frozenset[str]]
     ) -> Hashable:
         if reads or text(value) in self._reach.named:
             return value
-        matches = [bool(re.search(each, text(value))) for each in sorted(group.patterns)]
+        matches = [bool(re.search(pattern, text(value))) for pattern in sorted(group.patterns)]
         if isinstance(value, Literal):
             kind = value.datatype  # of a number, its form matters to sh:datatype
             if kind not in (XSD_STRING, _LANG_STRING):
@@ -443,14 +443,14 @@ class _Classes:
                 kinds.append(numbers.setdefault(quad.object, len(numbers)))
             else:
                 above.setdefault(quad.subject, set()).add(quad.object)
-        closed = [{text(each) for each in _superclass_closure(kind, above)} for kind in numbers]
+        closed = [{text(term) for term in _superclass_closure(kind, above)} for kind in numbers]
         self.marks = {
-            kind: tuple(MARK + each for each in sorted(names & reach.targets))
+            kind: tuple(MARK + name for name in sorted(names & reach.targets))
             for kind, names in zip(numbers, closed, strict=True)
         }
         self._looked_for = [names & reach.classes for names in closed]
         hashes, bits = np.frombuffer(nodes, np.int64), np.frombuffer(kinds, np.uint32)
-        wanted = np.array([bool(each) for each in self._looked_for], bool)
+        wanted = np.array([bool(group) for group in self._looked_for], bool)
         chosen = np.flatnonzero(wanted[bits]) if len(bits) else bits
         order = chosen[np.argsort(hashes[chosen], kind="stable")]
         self._hashes, self._kinds = hashes[order], bits[order]
@@ -469,7 +469,7 @@ class _Classes:
         starts = np.searchsorted(self._hashes, hashes, "left").tolist()
         ends = np.searchsorted(self._hashes, hashes, "right").tolist()
         return {
-            value: frozenset().union(*(self._looked_for[each] for each in self._kinds[start:end]))
+            value: frozenset().union(*(self._looked_for[kind] for kind in self._kinds[start:end]))
             for value, start, end in zip(values, starts, ends, strict=True)
             if start < end
         }
@@ -491,9 +491,9 @@ class _Classes:
 
 def _superclass_closure(kind: Term, above: Mapping[Term, set[Term]]) -> set[Term]:
     """Return a class with all above it."""
-    found, ahead = {kind}, [kind]
-    while ahead:
-        for each in above.get(ahead.pop(), set()) - found:
-            found.add(each)
-            ahead.append(each)
-    return found
+    terms, next_terms = {kind}, [kind]
+    while next_terms:
+        for term in above.get(next_terms.pop(), set()) - terms:
+            terms.add(term)
+            next_terms.append(term)
+    return terms

@@ -188,7 +188,7 @@ def _is_independent(shapes: "Graph", shape: "Node", constraint: "Node") -> bool:
     )  # fmt: skip
     used = any(shapes.triples((None, None, shape)))
     implicit = (shape, RDFLIB_RDF.type, RDFS.Class) in shapes
-    return not used and not implicit and all(shapes.value(*each) is None for each in together)
+    return not used and not implicit and all(shapes.value(*row) is None for row in together)
 
 
 def _result(report: "Graph", node: "Node") -> Result:
@@ -199,9 +199,9 @@ def _result(report: "Graph", node: "Node") -> Result:
         return str(report.value(node, predicate) or "")
 
     messages = {
-        each.language: str(each)
-        for each in report.objects(node, SH.resultMessage)
-        if isinstance(each, RdflibLiteral)
+        item.language: str(item)
+        for item in report.objects(node, SH.resultMessage)
+        if isinstance(item, RdflibLiteral)
     }
     return Result(
         focus=value_of(SH.focusNode),
@@ -265,7 +265,7 @@ def _is_blind(shape: "Node", shapes: "Graph") -> bool:
         if str(predicate).startswith(str(SH)) and name not in _BLIND:
             return False
         if predicate == SH["or"] and not all(
-            _is_blind(each, shapes) for each in Collection(shapes, value)
+            _is_blind(item, shapes) for item in Collection(shapes, value)
         ):
             return False
     return True

@@ -84,7 +84,7 @@ class Comparison:
         self._claims: dict[tuple[str, str], set[Claimed]] = defaultdict(set)
         claims = sorted(_claimed_triples(starter))
         if relation:
-            claims = [each for each in claims if each[1] == relation]
+            claims = [row for row in claims if row[1] == relation]
         if 0 < sample < len(claims):
             claims = random.Random(27).sample(claims, sample)  # noqa: S311
         for subject, name, value in claims:
@@ -92,10 +92,10 @@ class Comparison:
             turned = name if schema.property(name).symmetric else f"{INVERSE}{name}"
             self._claims[value, turned].add((subject, name, value))
         self._cited: dict[tuple[str, str], list[tuple[Claimed, Verdict]]] = defaultdict(list)
-        for triple, each in _stated_claims(starter):
-            text = Verdict.SUPPORTS if each.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
+        for triple, claim in _stated_claims(starter):
+            text = Verdict.SUPPORTS if claim.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
             if not relation or triple[1] == relation:
-                for evidence in each.evidence:
+                for evidence in claim.evidence:
                     self._cited[evidence.source.id, evidence.locator].append((triple, text))
         self._ingredients: dict[str, set[str]] = defaultdict(set)
         for subject, name, value in _claimed_triples(starter):
@@ -149,8 +149,8 @@ class Comparison:
             if record := each.record:
                 for claim in self._claims.get(key, set()):
                     if claim[2] not in each.values:
-                        found = (Verdict.CONTRADICTS, 0, 0)
-                        yield _pointer(corpus, table, record, claim, found, each.column)
+                        results = (Verdict.CONTRADICTS, 0, 0)
+                        yield _pointer(corpus, table, record, claim, results, each.column)
 
     def _citing_rows(self, corpus: Corpus, table: Table, record: Record) -> Iterator[PointerRow]:
         """Yield what the tables themselves read in a row: their evidence names its key."""
@@ -162,9 +162,9 @@ class Comparison:
     def _same(self, subject: str, text: str) -> bool:
         """Return whether half of the ingredients agree both ways, as homonyms do not."""
         claimed = self._ingredients.get(subject, set())
-        listed = self._reader.list_members("hasIngredient", text)
-        common = len(claimed & listed)
-        return common >= 2 and 2 * common >= len(claimed) and 2 * common >= len(listed)
+        members = self._reader.list_members("hasIngredient", text)
+        common = len(claimed & members)
+        return common >= 2 and 2 * common >= len(claimed) and 2 * common >= len(members)
 
     def _rows(
         self, corpus: Corpus, table: Table, record: Record, subject: str
@@ -189,7 +189,7 @@ class Comparison:
             return (verdict, 0, 0) if verdict else None
         for start, end in spans(text):
             sentence = text[start:end]
-            if (cues and not any(each in sentence for each in cues)) or any(
+            if (cues and not any(cue in sentence for cue in cues)) or any(
                 each in sentence for each in bars
             ):
                 continue
@@ -208,16 +208,16 @@ def _pointer(
 ) -> PointerRow:
     verdict, start, end = found
     digest = text_digest(record.cells[column][start:end]) if end else record.digest
-    start, end = (each + record.offset if end else 0 for each in (start, end))
+    start, end = (number + record.offset if end else 0 for number in (start, end))
     place, nowhere = (table.file, record.key, column), Place("", 0)
     return PointerRow(corpus.name, *claim, verdict, *place, start, end, digest, nowhere)
 
 
 def _stated_claims(starter: Starter) -> Iterator[tuple[Claimed, Claim]]:
     """Yield each accepted claim that joins two concepts, with the ids of its parts."""
-    for each in starter.claims:
-        if each.text is None and isinstance(each.object, NamedNode):
-            yield _ends(each), each
+    for claim in starter.claims:
+        if claim.text is None and isinstance(claim.object, NamedNode):
+            yield _ends(claim), claim
 
 
 def _ends(claim: Claim) -> Claimed:
@@ -229,8 +229,8 @@ def _ends(claim: Claim) -> Claimed:
 
 def _claimed_triples(starter: Starter) -> Iterator[Claimed]:
     """Yield subject, predicate and object of each positive claim that joins two concepts."""
-    for triple, each in _stated_claims(starter):
-        if each.polarity is Polarity.POSITIVE:
+    for triple, claim in _stated_claims(starter):
+        if claim.polarity is Polarity.POSITIVE:
             yield triple
 
 
@@ -267,7 +267,7 @@ def verify_claims(
     outcome, sample, relation = Outcome(), comparison.sample, comparison.relation
     wanted = tuple(corpora) or tuple(registry.known)
     paths, folder = registry.paths(), out or artefact(EVIDENCE)
-    known = {} if sample else _known_rows(folder)
+    known_rows = {} if sample else _known_rows(folder)
     for number, name in enumerate(wanted):
         corpus = registry.corpus(name)
         progress(name, number, len(wanted))
@@ -280,18 +280,18 @@ def verify_claims(
         file = folder / f"{name}.tsv"
         if corpus.books or (not sample and not relation and _inputs(file) == inputs):
             outcome.skipped.append(name)
-            outcome.rows[name] = known.get(name, [])
+            outcome.rows[name] = known_rows.get(name, [])
             continue
         rows = comparison.compare(corpus, paths[name])
         outcome.rows[name] = rows
         if sample:
             continue
-        others = [
-            each
-            for each in known.get(name, [])
-            if (relation and each.predicate != relation) or each.claim in comparison.texts
+        other_rows = [
+            row
+            for row in known_rows.get(name, [])
+            if (relation and row.predicate != relation) or row.claim in comparison.texts
         ]
-        write_pointers(file, [*rows, *others], "" if relation else inputs)
+        write_pointers(file, [*rows, *other_rows], "" if relation else inputs)
     progress("", len(wanted), len(wanted))
     return outcome
 
@@ -316,10 +316,10 @@ def read_words(rows: Iterable[PointerRow], registry: Registry) -> Iterator[tuple
     for row in rows:
         if row.corpus in paths:
             by_file[row.corpus, row.file].append(row)
-    for (name, file), each in by_file.items():
-        keys = {row.key for row in each}
+    for (name, file), group in by_file.items():
+        keys = {row.key for row in group}
         records = read_keys(registry.corpus(name), paths[name], file, keys)
-        for row in each:
+        for row in group:
             if row.key in records:
                 yield row, read_pointed_words(row, records[row.key])
 

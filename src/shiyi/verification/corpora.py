@@ -75,8 +75,8 @@ class Corpus(_DescribedCorpus):
     @property
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 digest of each file."""
-        joined = {each.join.file: each.join.digest for each in self.tables if each.join}
-        return {each.file: each.digest for each in self.tables} | joined
+        joined = {table.join.file: table.join.digest for table in self.tables if table.join}
+        return {table.file: table.digest for table in self.tables} | joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ def text_digest(text: str) -> str:
 def catalogue(path: Path | None = None) -> dict[str, Corpus]:
     """Return every corpus that ``ingest/evidence/corpora.toml`` describes, by name."""
     with (path or artefact(CATALOGUE)).open("rb") as file:
-        found = tomllib.load(file)
-    return {name: Corpus(name=name, **each) for name, each in found.items()}
+        results = tomllib.load(file)
+    return {name: Corpus(name=name, **item) for name, item in results.items()}
 
 
 class Registry:
@@ -127,7 +127,7 @@ class Registry:
         if not self._file.is_file():
             return {}
         found = json.loads(self._file.read_text(encoding="utf-8"))
-        return {name: Path(each["path"]) for name, each in sorted(found.items())}
+        return {name: Path(item["path"]) for name, item in sorted(found.items())}
 
     def corpus(self, name: str) -> Corpus:
         """Return a corpus of the catalogue; raise :class:`UsageError` where it has none."""
@@ -178,9 +178,9 @@ def file_faults(corpus: Corpus, folder: Path) -> Iterator[str]:
         path = folder / file
         if not path.is_file():
             yield f"{path}: is missing; {corpus.name} comes from {corpus.origin}"
-        elif (found := file_digest(path)) != digest:
+        elif (result := file_digest(path)) != digest:
             yield (
-                f"{path}: has the digest {found[:DIGEST]}, not {digest[:DIGEST]}: it is another "
+                f"{path}: has the digest {result[:DIGEST]}, not {digest[:DIGEST]}: it is another "
                 f"version than {corpus.version}; install that version of {corpus.origin}, or run "
                 f"`shiyi verify claims --corpus {corpus.name}` after its digest is changed in "
                 f"{CATALOGUE}"
@@ -190,7 +190,7 @@ def file_faults(corpus: Corpus, folder: Path) -> Iterator[str]:
 def read_records(table: Table, folder: Path) -> Iterator[Record]:
     """Yield the rows of a table in their order; of several with one key, the first has it."""
     seen: set[str] = set()
-    joined = _join_rows(table, folder)
+    rows = _join_rows(table, folder)
     for cells in read_rows(folder / table.file):
         if not all(_meets(cells.get(column, ""), text) for column, text in table.where.items()):
             continue
@@ -199,7 +199,7 @@ def read_records(table: Table, folder: Path) -> Iterator[Record]:
             continue
         seen.add(key)
         if table.join:
-            cells |= joined.get(cells.get(table.join.on, ""), {})
+            cells |= rows.get(cells.get(table.join.on, ""), {})
         yield Record(key, cells)
 
 
@@ -220,7 +220,7 @@ def _meets(cell: str, name: str) -> bool:
 def _join_rows(table: Table, folder: Path) -> dict[str, dict[str, str]]:
     if not table.join:
         return {}
-    return {each[table.join.on]: each for each in read_rows(folder / table.join.file)}
+    return {row[table.join.on]: row for row in read_rows(folder / table.join.file)}
 
 
 def read_rows(path: Path) -> Iterator[dict[str, str]]:

@@ -20,13 +20,13 @@ _WORD = re.compile(r"[a-z0-9]")
 def words() -> dict[str, Any]:
     """Return the words of ``ingest/evidence/words.toml``."""
     with artefact(WORDS).open("rb") as file:
-        found = tomllib.load(file)
-    variants = {"variants": str.maketrans(found["variants"])}
+        results = tomllib.load(file)
+    variants = {"variants": str.maketrans(results["variants"])}
     return {
         **variants,
-        "properties": found["properties"],
-        "groups": found["groups"],
-        **found["words"],
+        "properties": results["properties"],
+        "groups": results["groups"],
+        **results["words"],
     }
 
 
@@ -53,15 +53,15 @@ class Names:
         whole: dict[str, set[str]] = defaultdict(set)
         preferred: dict[str, set[str]] = defaultdict(set)
         shortened: dict[str, set[str]] = defaultdict(set)
-        for each in concepts:
-            for label in (each.zh, each.en):
-                preferred[normalize(label)].add(each.id)
-            ending = endings.get(each.class_name, "")
-            for label in list_names(each):
+        for concept in concepts:
+            for label in (concept.zh, concept.en):
+                preferred[normalize(label)].add(concept.id)
+            ending = endings.get(concept.class_name, "")
+            for label in list_names(concept):
                 name = normalize(label)
-                whole[name].add(each.id)
+                whole[name].add(concept.id)
                 if ending and name.endswith(ending) and len(name) > len(ending) + 1:
-                    shortened[name.removesuffix(ending)].add(each.id)
+                    shortened[name.removesuffix(ending)].add(concept.id)
         self.whole = {name: frozenset(ids) for name, ids in whole.items()}
         self.preferred = {name: frozenset(ids) for name, ids in preferred.items()}
         self._shortened = {
@@ -82,11 +82,11 @@ class Names:
         """Yield the longest names of ``text`` from left to right; none within another."""
         given, place = normalize(text), 0
         while place < len(given):
-            found = self._at(given, place)
-            if found:
-                if found.ids:
-                    yield found
-                place = found.end
+            match = self._at(given, place)
+            if match:
+                if match.ids:
+                    yield match
+                place = match.end
             else:
                 place += 1
 
@@ -117,16 +117,16 @@ def _ends(text: str, end: int) -> bool:
 
 def _remarks(title: str) -> list[str]:
     """Return what stands in brackets after a title: its other names, or its form."""
-    found = _REMARK.search(title)
-    return re.split(r"[（(）)、，,]", found.group()) if found else []
+    match = _REMARK.search(title)
+    return re.split(r"[（(）)、，,]", match.group()) if match else []
 
 
 def list_names(concept: Concept) -> tuple[str, ...]:
     """Return every name of a concept in both languages; of a species also without remarks."""
     labels = (concept.zh, concept.en, *concept.alt_zh, *concept.alt_en)
     if concept.class_name in {"Organism", "OrganismPart"}:
-        labels = (*labels, *concept.latin, *(_REMARK.sub("", each) for each in labels))
-    return tuple(dict.fromkeys(each for each in labels if each))
+        labels = (*labels, *concept.latin, *(_REMARK.sub("", label) for label in labels))
+    return tuple(dict.fromkeys(label for label in labels if label))
 
 
 class Subjects:
@@ -136,7 +136,7 @@ class Subjects:
         wanted = frozenset(kinds)
         self._concepts = concepts
         self._among = Names(
-            (each for each in concepts.by_id.values() if each.class_name in wanted), {}
+            (concept for concept in concepts.by_id.values() if concept.class_name in wanted), {}
         )
 
     def of(self, title: str, others: Iterable[str] = ()) -> str:
@@ -147,12 +147,12 @@ class Subjects:
         An other name of the entry counts only where it is the preferred label of one concept.
         """
         name, others = normalize(_REMARK.sub("", title).strip()), (*others, *_remarks(title))
-        if len(found := self._among.preferred.get(name, frozenset())) == 1:
-            return next(iter(found))
-        if found:
+        if len(results := self._among.preferred.get(name, frozenset())) == 1:
+            return next(iter(results))
+        if results:
             return ""
-        if len(found := self._among.whole.get(name, frozenset())) == 1:
-            single = next(iter(found))
+        if len(results := self._among.whole.get(name, frozenset())) == 1:
+            single = next(iter(results))
             return "" if self._differs(name, single) else single
         candidates = {
             each
@@ -160,7 +160,7 @@ class Subjects:
             for each in self._among.preferred.get(normalize(other.strip()), ())
             if other.strip() and self._akin(name, each) and not self._differs(name, each)
         }
-        return candidates.pop() if len(candidates) == 1 and not found else ""
+        return candidates.pop() if len(candidates) == 1 and not results else ""
 
     def _akin(self, name: str, identity: str) -> bool:
         """Return whether title and label share a character: mere homonyms seldom do."""

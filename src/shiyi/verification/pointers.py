@@ -83,16 +83,16 @@ def check(
         by_corpus.setdefault(row.corpus, []).append(row)
     paths, faults = registry.paths(), list[str]()
     read, missing = dict[str, int](), dict[str, int]()
-    for name, each in sorted(by_corpus.items()):
+    for name, group in sorted(by_corpus.items()):
         if name not in registry.known:
-            faults.append(f"{each[0].place}: {name!r} is no corpus of the catalogue")
+            faults.append(f"{group[0].place}: {name!r} is no corpus of the catalogue")
         elif name not in paths:
-            missing[name] = len(each)
+            missing[name] = len(group)
         else:
-            read[name] = len(each)
+            read[name] = len(group)
             corpus = registry.known[name]
-            found = list(file_faults(corpus, paths[name]))
-            faults += found or list(_faults(corpus, paths[name], each))
+            results = list(file_faults(corpus, paths[name]))
+            faults += results or list(_faults(corpus, paths[name], group))
     return PointerReport(read, faults, missing)
 
 
@@ -100,12 +100,12 @@ def _faults(corpus: Corpus, folder: Path, rows: Iterable[PointerRow]) -> Iterato
     by_file: dict[str, list[PointerRow]] = {}
     for row in rows:
         by_file.setdefault(row.file, []).append(row)
-    for file, each in by_file.items():
+    for file, group in by_file.items():
         if corpus.table(file) is None:
-            yield from (f"{row.place}: {corpus.name} has no file {file}" for row in each)
+            yield from (f"{row.place}: {corpus.name} has no file {file}" for row in group)
             continue
-        records = read_keys(corpus, folder, file, {row.key for row in each})
-        for row in each:
+        records = read_keys(corpus, folder, file, {row.key for row in group})
+        for row in group:
             if fault := pointer_fault(row, records.get(row.key)):
                 yield fault
 
@@ -114,13 +114,13 @@ def read_keys(
     corpus: Corpus, folder: Path, file: str, wanted: Iterable[str]
 ) -> Mapping[str, Record]:
     """Return the rows of a file that have one of the keys."""
-    keys, found = frozenset(wanted), dict[str, Record]()
+    keys, records = frozenset(wanted), dict[str, Record]()
     for table in corpus.tables:
         if table.file == file:
-            for each in read_records(table, folder):
-                if each.key in keys:
-                    found.setdefault(each.key, each)
-    return found
+            for record in read_records(table, folder):
+                if record.key in keys:
+                    records.setdefault(record.key, record)
+    return records
 
 
 def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
@@ -137,8 +137,8 @@ def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
         if table is None or not (folder / table.file).is_file():
             continue
         whole = table.model_copy(update={"where": {}})  # other tables read other rows of the file
-        found = find_records(whole, folder, place.key, registry.folder)
-        cell = next((each.cells.get(place.column, "") for each in found), "")
+        records = find_records(whole, folder, place.key, registry.folder)
+        cell = next((record.cells.get(place.column, "") for record in records), "")
         if text_digest(cell[start:end]) == place.digest:
             return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]
     return None

@@ -59,7 +59,7 @@ class Reader:
         wanted = property_.domain if relation.startswith(INVERSE) else property_.range
         classes = frozenset(
             each
-            for each in {one.class_name for one in self._concepts.by_id.values()}
+            for each in {concept.class_name for concept in self._concepts.by_id.values()}
             if self._schema.fits(each, wanted)
         )
         if classes & CLINICAL:
@@ -108,9 +108,9 @@ class Reader:
         return frozenset(
             identity
             for one in wholes
-            for each in names.find(one)
-            if not is_denied(one, each) and not (each.shortened and _continues(one, each))
-            for identity in each.ids
+            for match in names.find(one)
+            if not is_denied(one, match) and not (match.shortened and _continues(one, match))
+            for identity in match.ids
         )
 
     def mentions(self, relation: str, text: str, claimed: str) -> Verdict | None:
@@ -162,9 +162,9 @@ class Reader:
 
     @staticmethod
     def _exact(names: Names, part: str) -> frozenset[str]:
-        for each in (part, part.removesuffix("s"), f"{part}s"):
-            if found := names.whole.get(each):
-                return found
+        for name in (part, part.removesuffix("s"), f"{part}s"):
+            if results := names.whole.get(name):
+                return results
         return frozenset()
 
     def cautions(self, relation: str, text: str, claimed: str) -> Verdict | None:
@@ -262,7 +262,7 @@ def _item(item: str, names: Names) -> frozenset[str]:
 
 @lru_cache
 def _properties(relation: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(each) for each in words()["properties"][relation])
+    return tuple(re.compile(word) for word in words()["properties"][relation])
 
 
 def is_denied(text: str, match: NameMatch) -> bool:
@@ -300,10 +300,10 @@ def warns(relation: str, clause: str) -> bool:
     given = normalize(clause)
     strength = "caution" if relation == "cautionIn" else "forbidding"
     if _LATIN.search(given[:40]):
-        if any(each in given for each in words()["english_permission"]):
+        if any(word in given for word in words()["english_permission"]):
             return False
-        return any(each in given for each in words()[f"english_{strength}"])
-    return any(each in given for each in words()[strength])
+        return any(word in given for word in words()[f"english_{strength}"])
+    return any(word in given for word in words()[strength])
 
 
 def expansions(text: str) -> tuple[str, ...]:
@@ -324,4 +324,4 @@ def _expansions(text: str) -> Iterator[str]:
 
 @lru_cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(each) for each in words()["shared"])
+    return tuple(re.compile(word) for word in words()["shared"])

@@ -44,7 +44,7 @@ def find_records(table: Table, folder: Path, key: str, base: Path) -> Iterable[R
             ).fetchone()
         if found:
             return [Record(key, json.loads(zlib.decompress(found[0])))]
-    return (each for each in read_records(table, folder) if each.key == key)
+    return (record for record in read_records(table, folder) if record.key == key)
 
 
 def _version(path: Path) -> str:

@@ -74,8 +74,8 @@ class Witness:
     @property
     def lineages(self) -> set[str]:
         """Return the lineage of the book, and the work that it quotes there."""
-        cited = _CITED.search(self.before)
-        return {self.book.lineage or self.book.file, *((cited[1],) if cited else ())}
+        match = _CITED.search(self.before)
+        return {self.book.lineage or self.book.file, *((match[1],) if match else ())}
 
     @property
     def wording(self) -> set[str]:
@@ -87,18 +87,18 @@ class Witness:
 def independent(witnesses: Iterable[Witness]) -> list[list[Witness]]:
     """Return witnesses in groups that do not copy one another, each in the order of its dates."""
     groups: list[tuple[set[str], set[str], list[Witness]]] = []  # lineages, wordings, witnesses
-    for each in witnesses:
-        joined = each.lineages, each.wording, [each]
+    for witness in witnesses:
+        joined = witness.lineages, witness.wording, [witness]
         for group in [g for g in groups if g[0] & joined[0] or g[1] & joined[1]]:
             joined = group[0] | joined[0], group[1] | joined[1], group[2] + joined[2]
             groups.remove(group)
         groups.append(joined)
-    return [sorted(found, key=lambda one: one.order) for _, _, found in groups]
+    return [sorted(found_witnesses, key=lambda one: one.order) for _, _, found_witnesses in groups]
 
 
 def choose_witnesses(groups: Sequence[Sequence[Witness]]) -> list[Witness]:
     """Return the first witness of each group; of many the earliest, the latest and some between."""
-    firsts = sorted((group[0] for group in groups), key=lambda one: one.order)
+    firsts = sorted((group[0] for group in groups), key=lambda witness: witness.order)
     if len(firsts) <= _SHOWN:
         return firsts
     step = (len(firsts) - 1) / (_SHOWN - 1)
@@ -113,7 +113,7 @@ class Admission:
 
     def __init__(self, starter: Starter) -> None:
         self._class = {each.id: each.class_name for each in starter.concepts.by_id.values()}
-        self._groups = {above for each in starter.broader.values() for above in each}
+        self._groups = {above for group in starter.broader.values() for above in group}
         self.made: set[Key] = set()
         self._of: dict[tuple[str, str], set[str]] = defaultdict(set)
         for claim in starter.claims:
@@ -162,11 +162,11 @@ def select(
     A place in a book to which another table of ``folder`` points for the claim is left out.
     """
     places: dict[Key, list[Witness]] = defaultdict(list)
-    for each in witnesses:
-        if admission.fewest(each.claim):
-            places[each.claim].append(each)
-    grouped = {claim: independent(found) for claim, found in places.items()}
-    enough = [claim for claim, each in grouped.items() if len(each) >= admission.fewest(claim)]
+    for witness in witnesses:
+        if admission.fewest(witness.claim):
+            places[witness.claim].append(witness)
+    grouped = {claim: independent(found_witnesses) for claim, found_witnesses in places.items()}
+    enough = [claim for claim, group in grouped.items() if len(group) >= admission.fewest(claim)]
     enough = sorted(_consistent(enough, grouped), key=lambda one: (-len(grouped[one]), one))
     folder = folder or artefact(EVIDENCE)
     listed = {(*row.claim, row.key) for row in read_pointers(folder) if row.corpus != CORPUS}
@@ -191,12 +191,12 @@ def _consistent(claims: Iterable[Key], grouped: Mapping[Key, Sequence[object]]) 
     """Yield the claims without benefits that others warn of, and of two natures the leading one."""
     known = set(claims)
     harmed = {(subject, value) for subject, predicate, value in known if predicate in _HARMS}
-    for each in known:
-        if each[1] in _BENEFITS and (each[0], each[2]) in harmed:
+    for row in known:
+        if row[1] in _BENEFITS and (row[0], row[2]) in harmed:
             continue
-        rivals = (len(grouped[one]) for one in known if one[:2] == each[:2] and one != each)
-        if each[1] not in _SINGLE or len(grouped[each]) >= 2 * max(rivals, default=0):
-            yield each
+        rivals = (len(grouped[one]) for one in known if one[:2] == row[:2] and one != row)
+        if row[1] not in _SINGLE or len(grouped[row]) >= 2 * max(rivals, default=0):
+            yield row
 
 
 def _pointer(witness: Witness, verdict: str) -> PointerRow:

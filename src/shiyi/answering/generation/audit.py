@@ -55,7 +55,7 @@ class AuditedSentence:
         return {
             "text": self.text,
             "verdict": self.verdict,
-            "claims": [each.to_json() for each in self.claims],
+            "claims": [citation.to_json() for citation in self.claims],
             "reasons": list(self.reasons),
         }
 
@@ -86,9 +86,9 @@ class Auditor:
         """
         topic: tuple[str, ...] = ()
         for each in sentences:
-            audited = self._verdict(each, language or ("zh" if has_cjk(each) else "en"), topic)
-            topic = audited.topic or topic
-            yield audited
+            sentence = self._verdict(each, language or ("zh" if has_cjk(each) else "en"), topic)
+            topic = sentence.topic or topic
+            yield sentence
 
     def audit_link(self, code: str, language: str) -> tuple[AuditedSentence, ...]:
         """Return what a link says of a text (:func:`link_code`): verdicts and claims, no words.
@@ -98,13 +98,13 @@ class Auditor:
         """
         if not _CODE.fullmatch(code):
             raise UsageError("result is not a link of this page; check the text again")
-        by_claim, found = self.runtime.facts.by_claim, []
+        by_claim, sentences = self.runtime.facts.by_claim, []
         for part in code.split("~"):
             letter, *names = part.split(".")
             verdict = next(each for each in VERDICTS if each[0] == letter)
             facts = (fact for name in names for fact in by_claim.get(f"{ID}claim/{name}", ())[:1])
-            found.append(AuditedSentence("", verdict, self._cite(facts, language)))
-        return tuple(found)
+            sentences.append(AuditedSentence("", verdict, self._cite(facts, language)))
+        return tuple(sentences)
 
     def _cite(self, facts: Iterable[Fact], language: str) -> tuple[Citation, ...]:
         cite = self.runtime.evidences.citation
@@ -118,8 +118,8 @@ class Auditor:
         if is_carried := bool(topic) and not facts:
             facts = dict.fromkeys(self._claims_between((dict.fromkeys(topic), *groups)))
         topics = [runtime.names.of(iri) for iri in topic] if is_carried else []
-        cited = self._cite(facts, language)
-        premises = [premise_of(each, runtime.names.of) for each in cited]
+        citations = self._cite(facts, language)
+        premises = [premise_of(citation, runtime.names.of) for citation in citations]
         about = next((tuple(group) for group in groups if self._is_material(*group)), topic)
         things = tuple(dict.fromkeys(iri for group in (about, *groups) for iri in group))
 
@@ -127,24 +127,24 @@ class Auditor:
             return AuditedSentence(text, verdict, tuple(claims)[:_SHOWN], reasons, about)
 
         if danger := self._dangers(sentence, things):
-            return judge(DANGEROUS, cited, *danger)
+            return judge(DANGEROUS, citations, *danger)
         if support := find_support(sentence, premises, topics):
-            return judge(SUPPORTED, (cited[n] for n in support))
+            return judge(SUPPORTED, (citations[n] for n in support))
         against = [n for n, p in enumerate(premises) if is_contradicted(sentence, p, topics)]
         if sentence.permits() and any(_is_grave(premises[n]) for n in against):
-            return judge(DANGEROUS, (cited[n] for n in against), "allows what a claim forbids")
+            return judge(DANGEROUS, (citations[n] for n in against), "allows what a claim forbids")
         if against:
             return judge(
-                CONTRADICTED, (cited[n] for n in against), "states the opposite of a claim"
+                CONTRADICTED, (citations[n] for n in against), "states the opposite of a claim"
             )
-        if others := self._cite(self._other_natures(things), language):
-            return judge(CONTRADICTED, others, "states another nature than is recorded")
+        if other_citations := self._cite(self._other_natures(things), language):
+            return judge(CONTRADICTED, other_citations, "states another nature than is recorded")
         if not mentions:
             return judge(NOT_ON_RECORD, (), "names nothing that the base knows")
         if not premises:
             return judge(NOT_ON_RECORD, (), "no claim joins the things it names")
-        faults = dict.fromkeys(fault_of(sentence, [each], topics) for each in premises[:3])
-        return judge(NOT_ON_RECORD, cited, *faults)
+        faults = dict.fromkeys(fault_of(sentence, [premise], topics) for premise in premises[:3])
+        return judge(NOT_ON_RECORD, citations, *faults)
 
     def _is_material(self, *things: str) -> bool:
         return any(self.runtime.facts.is_a(iri, *MATERIAL, *_MEDICINES) for iri in things)
@@ -160,16 +160,16 @@ class Auditor:
         """Return why following a sentence may harm, by its phrases and by what it names."""
         facts, names = self.runtime.facts, self.runtime.names
         medicines = [n for iri in things if facts.is_a(iri, *_MEDICINES) for n in names.of(iri)]
-        found = dangers(sentence.units, medicines)
+        results = dangers(sentence.units, medicines)
         materials = [iri for iri in things if self._is_material(iri)]
         is_advice = sentence.has("class:using") and not sentence.mentions("class:authority")
         if materials and is_advice and sentence.has_dose():
-            found += ("states a dose without a source",)
+            results += ("states a dose without a source",)
         is_advised = sentence.permits() or sentence.mentions("relieves")
         if is_advised and not sentence.has("class:guard"):
             toxic = any(facts.of(iri, SHIYI.hasToxicity) for iri in materials)
-            found += ("advises a toxic material",) if toxic else ()
-        return found
+            results += ("advises a toxic material",) if toxic else ()
+        return results
 
     def _other_natures(self, things: Sequence[str]) -> Iterator[Fact]:
         """Yield the recorded natures of a thing, where it is named beside one of another side."""
@@ -178,9 +178,9 @@ class Auditor:
         materials = [iri for iri in things if facts.of(iri, SHIYI.hasNature)]
         if len(materials) != 1 or len(named) != 1:
             return
-        recorded = facts.of(materials[0], SHIYI.hasNature)
-        if named.isdisjoint(self._side(fact.object) for fact in recorded):
-            yield from recorded
+        recorded_facts = facts.of(materials[0], SHIYI.hasNature)
+        if named.isdisjoint(self._side(fact.object) for fact in recorded_facts):
+            yield from recorded_facts
 
     def _side(self, nature: str) -> int:
         """Return 0 for a cooling nature, 1 for a warming one, else -1."""
@@ -205,7 +205,7 @@ def is_contradicted(
         key = "certain"
     keys = _GOOD if premise.is_safety else (key,) * (premise.is_doubtful or key == "certain")
     spans = [
-        each for each in sentence.matches if any(e.key in keys and e.cue for e in each.entries)
+        match for match in sentence.matches if any(e.key in keys and e.cue for e in match.entries)
     ]
     warns = ("class:guard", "class:mild", "class:negation")
     if premise.is_safety:
@@ -240,21 +240,21 @@ def split_sentences(text: str) -> tuple[str, ...]:
         raise UsageError("the text is empty; send at least one sentence")
     if len(text) > MAX_CHARS:
         raise UsageError(f"the text has {len(text)} characters; send at most {MAX_CHARS}")
-    letters = [each for each in text if each.isalpha()]
+    letters = [character for character in text if character.isalpha()]
     if sum(c <= _LAST_LATIN or has_cjk(c) for c in letters) * 2 < len(letters):
         raise UsageError("the text is neither Chinese nor English")
     parts = (hit[0].strip() for hit in _SENTENCE.finditer(text))
-    found = tuple(each for each in parts if any(map(str.isalnum, each)))
-    if len(found) > _MAX_SENTENCES:
-        raise UsageError(f"the text has {len(found)} sentences; send at most {_MAX_SENTENCES}")
-    return found
+    sentences = tuple(part for part in parts if any(map(str.isalnum, part)))
+    if len(sentences) > _MAX_SENTENCES:
+        raise UsageError(f"the text has {len(sentences)} sentences; send at most {_MAX_SENTENCES}")
+    return sentences
 
 
 def link_code(sentences: Iterable[AuditedSentence]) -> str:
     """Return verdicts and their claims as a link has them: without a word of the text."""
     left, parts = _LINKED, []
-    for each in sentences:
-        claims = [c.claim.rpartition("/")[2] for c in each.claims[: min(left, _SHOWN)]]
+    for sentence in sentences:
+        claims = [c.claim.rpartition("/")[2] for c in sentence.claims[: min(left, _SHOWN)]]
         left -= len(claims)
-        parts.append(".".join((each.verdict[0], *claims)))
+        parts.append(".".join((sentence.verdict[0], *claims)))
     return "~".join(parts)

@@ -113,7 +113,9 @@ def _by_clauses(
     groups = tuple(_groups(premises))
     stated: set[int] = set()
     for clause in clauses:
-        readings = [(_ClaimReading.of(clause, joined, topics), places) for joined, places in groups]
+        readings = [
+            (_ClaimReading.of(clause, premise, topics), places) for premise, places in groups
+        ]
         if any(reading.is_introduction for reading, _ in readings):
             continue
         verified = [(reading, places) for reading, places in readings if not reading.fault]
@@ -128,10 +130,10 @@ def _by_clauses(
 def _groups(premises: Sequence[Premise]) -> Iterable[tuple[Premise, tuple[int, ...]]]:
     """Yield each claim, and claims that differ in one end alone as one, with their places."""
     groups: dict[Premise, list[int]] = {}
-    for place, each in enumerate(premises):
+    for place, premise in enumerate(premises):
         for key in (
-            replace(each, object=frozenset(), notes=(), source=""),
-            replace(each, subject=frozenset(), notes=(), source=""),
+            replace(premise, object=frozenset(), notes=(), source=""),
+            replace(premise, subject=frozenset(), notes=(), source=""),
         ):
             groups.setdefault(key, []).append(place)
     for key, places in groups.items():
@@ -262,7 +264,7 @@ class _ClaimReading:
             if is_verdict and not sentence.mentions("doubts", start, stop):
                 return "takes what is claimed for shown"
         if is_forbidding:
-            both = (sentence.has(f"class:{each}", start, stop) for each in ("nobody", "avoiding"))
+            both = (sentence.has(f"class:{term}", start, stop) for term in ("nobody", "avoiding"))
             return "denies what it forbids" if all(both) else ""
         is_free = any(
             p.guarded if premise.relation == "interactsWith" else p.is_note for p in pieces
@@ -317,7 +319,7 @@ def _cover(sentence: Sentence, wording: Wording) -> tuple[list[Piece], list[str]
     units, at = sentence.units, wording.pieces(sentence)
     # cost of what follows a place: units not covered, then the costs of its pieces
     best: list[tuple[int, int, int, int]] = [(0, 0, 0, 0)] * (len(units) + 1)
-    chosen: list[Piece | None] = [None] * len(units)
+    pieces: list[Piece | None] = [None] * len(units)
     for start in range(len(units) - 1, -1, -1):
         lost, *rest = best[start + 1]
         if units[start] in STOPS:
@@ -329,17 +331,17 @@ def _cover(sentence: Sentence, wording: Wording) -> tuple[list[Piece], list[str]
             names, count, cues = piece.cost
             cost = (lost, rest[0] + names, rest[1] + count, rest[2] + cues)
             if cost < best[start]:
-                best[start], chosen[start] = cost, piece
-    found, missing, place = list[Piece](), list[str](), 0
+                best[start], pieces[start] = cost, piece
+    found_pieces, missing, place = list[Piece](), list[str](), 0
     while place < len(units):
-        if (covering := chosen[place]) is not None:
-            found.append(covering)
+        if (covering := pieces[place]) is not None:
+            found_pieces.append(covering)
             place = covering.stop
             continue
         if units[place] not in STOPS:
             missing.append(units[place])
         place += 1
-    return found, missing
+    return found_pieces, missing
 
 
 def _fault_of_order(pieces: Sequence[Piece], premise: Premise) -> str:

@@ -28,7 +28,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
             parts = (re.escape(_line(split_units(part)).strip()) for part in phrase.split("…"))
             found.setdefault(reason, []).append(_GAP.join(parts))
     return tuple(
-        (reason, re.compile(f"(?<= )(?:{'|'.join(each)})(?= )")) for reason, each in found.items()
+        (reason, re.compile(f"(?<= )(?:{'|'.join(group)})(?= )")) for reason, group in found.items()
     )
 
 

@@ -104,19 +104,19 @@ def write_with_model(
         return replace(_keep(answer, prompt, f"model: {fault}"), model_fault=str(fault))
     judged = [(each, *writing.judge(each)) for each in written]
     dropped = [f"dropped ({why}): {each.text[:80]}" for each, why, _ in judged if why]
-    verified = tuple(sentence for _, _, sentence in judged if sentence)
-    if not verified:
+    sentences = tuple(sentence for _, _, sentence in judged if sentence)
+    if not sentences:
         return _keep(answer, prompt, "model: no sentence was supported by its claims", *dropped)
-    claims = {claim for sentence in verified for claim in sentence.claims}
+    claims = {claim for sentence in sentences for claim in sentence.claims}
     known = {each.claim for each in answer.citations}
     used = tuple(c for c in writing.cited.values() if c.claim in claims - known)
     noted = replace(_note_exchange(answer, prompt, *dropped), citations=(*answer.citations, *used))
-    notice = verbalize(answer.language, "l_checked", n=str(len(verified)), m=str(len(written)))
+    notice = verbalize(answer.language, "l_checked", n=str(len(sentences)), m=str(len(written)))
     return replace(
         noted,
         model=model.name,
-        sentences=(*first, *verified, *composed.care_sentences),
-        text=_text((*first, *verified), noted, composed.care, notice),
+        sentences=(*first, *sentences, *composed.care_sentences),
+        text=_text((*first, *sentences), noted, composed.care, notice),
     )
 
 
@@ -147,7 +147,7 @@ class SentenceCheck:
             return "holds markup or an address"
         if not _is_in_language(text, self.language):
             return "is in another language"
-        premises = [premise_of(each, self.names.of) for each in cited]
+        premises = [premise_of(citation, self.names.of) for citation in cited]
         fault = fault_of(text, premises)
         if not fault and any(premise.is_safety for premise in premises):
             return "is about a harm, which the composer writes"
@@ -201,18 +201,18 @@ class _Task:
     def judge(self, sentence: WrittenSentence) -> tuple[str, Sentence | None]:
         """Return why a sentence is dropped, or the sentence."""
         text = sentence.text.strip()
-        known = [self.cited[n] for n in sentence.claims if n in self.cited]
-        if not known or len(known) < len(sentence.claims):
+        citations = [self.cited[n] for n in sentence.claims if n in self.cited]
+        if not citations or len(citations) < len(sentence.claims):
             return "cites no claim of this answer", None
-        if reason := self.check.fault(text, known):
+        if reason := self.check.fault(text, citations):
             return reason, None
-        return "", Sentence(text, tuple(each.claim for each in known))
+        return "", Sentence(text, tuple(citation.claim for citation in citations))
 
     def fill_prompt(self, prompt: Prompt) -> str:
         """Return the prompt with its four parts."""
         answer, asked = self.answer, self.answer.trace.asked
         profile = {key: value for key, value in asked.get("profile", {}).items() if value}
-        listed = {n: _line(each, answer.language) for n, each in self.cited.items()}
+        listed = {n: _line(citation, answer.language) for n, citation in self.cited.items()}
         return prompt.fill(
             language="Chinese" if answer.language == "zh" else "English",
             question=sanitize_text(answer.question),
@@ -226,7 +226,7 @@ class _Task:
         )
 
     def _path_line(self, path: Path) -> str:
-        numbers = {each.claim: n for n, each in self.cited.items()}
+        numbers = {citation.claim: n for n, citation in self.cited.items()}
         named = {end.iri: end.label for c in self.cited.values() for end in (c.subject, c.object)}
         labels = [named.get(iri, local_name(iri)) for iri in path.entities]
         marks = "".join(f"[{numbers[h.claim]}]" for h in path.hops if h.claim in numbers)
@@ -240,14 +240,14 @@ def _read_as(frame: Mapping[str, Any]) -> str:
     person = frame["patient"]
     parts = [f"ask: {frame['ask'][0]['type']}", f"polarity: {frame['polarity']}"]
     parts += [f"who: {person['who']}"] + [f"age: {person['age']}"] * (person["age"] is not None)
-    parts += [f"{each['label']}: {each['assertion']}" for each in person["states"]]
-    parts += [f"{each['role']}: {each['label'] or each['text']}" for each in frame["focus"]]
+    parts += [f"{item['label']}: {item['assertion']}" for item in person["states"]]
+    parts += [f"{item['role']}: {item['label'] or item['text']}" for item in frame["focus"]]
     return "; ".join(parts)
 
 
 def _line(cited: Citation, language: str) -> str:
     """Write a claim with its notes in one language alone, since the other says the same."""
-    values = [pair for each in cited.evidence for pair in each.qualifiers]
+    values = [pair for evidence in cited.evidence for pair in evidence.qualifiers]
     notes = [v for k, v in values if k in {f"note_{language}", "rating", "grade", "amount"}]
     denied = " NOT" if cited.polarity == "negative" else ""
     claim = f"{cited.subject.label} · {cited.predicate.label}{denied} · {cited.object.label}"
@@ -266,10 +266,10 @@ class _SentenceRelay:
         self._growing, self._left = GrowingList("sentences"), _MAX_SENTENCES
 
     def __call__(self, text: str) -> None:
-        for each in self._growing.more(text)[: self._left]:
+        for record in self._growing.more(text)[: self._left]:
             self._left -= 1
             try:
-                _, sentence = self._writing.judge(WrittenSentence.model_validate(each))
+                _, sentence = self._writing.judge(WrittenSentence.model_validate(record))
             except ValidationError:  # the whole reply is refused when it has come
                 self._left = 0
                 return
@@ -281,12 +281,12 @@ class _SentenceRelay:
 
 def add_marks(sentence: Sentence, answer: Answer) -> str:
     """Return a sentence with the numbers of its citations, as the text of the answer holds it."""
-    number = {each.claim: each.number for each in answer.citations}
+    number = {citation.claim: citation.number for citation in answer.citations}
     return sentence.text + "".join(f"[{number[c]}]" for c in sentence.claims if c in number)
 
 
 def _text(sentences: Iterable[Sentence], answer: Answer, care: str, verified: str) -> str:
-    number = {each.claim: each.number for each in answer.citations}
+    number = {citation.claim: citation.number for citation in answer.citations}
     blocks = [
         ("" if answer.language == "zh" else " ").join(add_marks(s, answer) for s in sentences)
     ]
@@ -331,7 +331,7 @@ def add_memory(answer: Answer, model: ChatModel) -> Answer:
         return answer
     label = verbalize(answer.language, "l_memory")
     sentences = tuple(Sentence(label + text) for text in verified)
-    text = "\n\n".join([*(each.text for each in sentences), answer.text])
+    text = "\n\n".join([*(sentence.text for sentence in sentences), answer.text])
     return replace(answer, model=model.name, text=text, sentences=(*sentences, *answer.sentences))
 
 

@@ -137,8 +137,8 @@ def prepare_query(written: str, checker: VocabularyCheck) -> str:
 def _declare_prefixes(query: str) -> str:
     """Declare the project's prefixes that a query uses without a declaration."""
     bare = _HIDDEN.sub(" ", query)
-    own = {found[1] for found in re.finditer(r"PREFIX\s+([\w-]*):", bare, re.IGNORECASE)}
-    used = dict.fromkeys(found[1] for found in _PREFIXED.finditer(bare))
+    own = {match[1] for match in re.finditer(r"PREFIX\s+([\w-]*):", bare, re.IGNORECASE)}
+    used = dict.fromkeys(match[1] for match in _PREFIXED.finditer(bare))
     head = [f"PREFIX {name}: <{PREFIXES[name]}>" for name in used if name in PREFIXES.keys() - own]
     return "\n".join([*head, query])
 
@@ -149,9 +149,9 @@ def _limit_rows(query: str) -> str:
     tail = _HIDDEN.sub(lambda hit: hit[0] if hit[0][0] != "#" else "", query[end:])
     if re.match(r"(?:\s*(?:PREFIX|BASE)\b[^\n]*?<[^>]*>)*\s*ASK\b", query, re.IGNORECASE):
         return query
-    if found := _LIMIT.search(tail):
-        least = min(int(found[1]), ROWS)
-        return query[:end] + tail[: found.start()] + f"LIMIT {least}" + tail[found.end() :]
+    if match := _LIMIT.search(tail):
+        least = min(int(match[1]), ROWS)
+        return query[:end] + tail[: match.start()] + f"LIMIT {least}" + tail[match.end() :]
     return f"{query[:end]}{tail.rstrip()}\nLIMIT {ROWS}"
 
 
@@ -181,7 +181,7 @@ def _fill_prompt(
     mentions: Sequence[Mention],
     rounds: Sequence[Round],
 ) -> str:
-    described = _Description.of(runtime)
+    description = _Description.of(runtime)
     things = [
         f"- id:{m.iri.removeprefix(ID)} ({m.kind}): {m.label('zh')} / {m.label('en')}"
         for m in mentions
@@ -193,9 +193,9 @@ def _fill_prompt(
         language="Chinese" if language == "zh" else "English",
         limit=str(ROWS),
         things="\n".join(dict.fromkeys(things)) or "none was recognised",
-        classes=described.classes,
-        properties=described.properties,
-        examples=described.examples,
+        classes=description.classes,
+        properties=description.properties,
+        examples=description.examples,
         faults="\n\n".join(faults) or "nothing yet",
     )
 
@@ -213,7 +213,7 @@ class _Description:
         facts, schema = runtime.facts, runtime.facts.schema
         things = Counter(facts.classes.values())
         used = Counter(
-            local_name(f.predicate.value) for found in facts.by_subject.values() for f in found
+            local_name(f.predicate.value) for row in facts.by_subject.values() for f in row
         )
         classes = (f"- shiyi:{name} ({n})" for name, n in sorted(things.items()))
         properties = (
@@ -238,5 +238,5 @@ def _ends(classes: frozenset[str]) -> str:
 
 
 def _bare(text: str) -> str:
-    found = (line for line in text.splitlines() if not line.startswith(("#", "PREFIX")))
-    return "\n".join(found).strip()
+    results = (line for line in text.splitlines() if not line.startswith(("#", "PREFIX")))
+    return "\n".join(results).strip()

@@ -121,8 +121,8 @@ class Vocabulary:
         groups: dict[str, list[tuple[Units, ...]]] = {SYNONYMS: [], PURPOSES: [], PARAPHRASES: []}
         neutral = ([ANY, "", "", zh, en] for _, zh, en in rows("neutral"))
         for number, (keys, cue, order, zh, en) in enumerate(chain(rows("grounding"), neutral)):
-            words = [each for each in f"{zh}|{en}".split("|") if each.strip()]
-            phrases = tuple(() if each == NOTHING else split_units(each) for each in words)
+            words = [part for part in f"{zh}|{en}".split("|") if part.strip()]
+            phrases = tuple(() if word == NOTHING else split_units(word) for word in words)
             if order not in ORDERS or not phrases or () in phrases[1:]:
                 raise UsageError(
                     f"grounding or neutral.tsv: no words, or an unknown order: {keys} {zh} {en}"
@@ -139,14 +139,14 @@ class Vocabulary:
             node = trie
             for unit in phrase:
                 node = node.setdefault(unit, ((), {}))[1]
-        for phrase, found in entries.items():
+        for phrase, found_entries in entries.items():
             node = trie
             for unit in phrase[:-1]:
                 node = node[unit][1]
-            node[phrase[-1]] = tuple(found), node[phrase[-1]][1]
+            node[phrase[-1]] = tuple(found_entries), node[phrase[-1]][1]
         return cls(
             trie,
-            {key: frozenset(each) for key, each in by_key.items()},
+            {key: frozenset(group) for key, group in by_key.items()},
             _group_synonyms(groups[SYNONYMS]),
             _group_synonyms(groups[PURPOSES]),
         )
@@ -156,10 +156,10 @@ class Vocabulary:
         for start in range(len(units)):
             node = self.phrases
             for stop in range(start, len(units)):
-                found = node.get(units[stop])
-                if found is None:
+                results = node.get(units[stop])
+                if results is None:
                     break
-                entries, node = found
+                entries, node = results
                 if entries:
                     yield Match(start, stop + 1, entries)
 
@@ -167,7 +167,7 @@ class Vocabulary:
         """Return the phrases of one unit that stand under a key."""
         if key not in self._words:
             phrases = self.by_key.get(key, frozenset())
-            self._words[key] = frozenset(each[0] for each in phrases if len(each) == 1)
+            self._words[key] = frozenset(phrase[0] for phrase in phrases if len(phrase) == 1)
         return self._words[key]
 
     def alternatives(self, name: Units, *, is_use: bool = False) -> Iterator[tuple[Units, Units]]:
@@ -189,11 +189,11 @@ class Vocabulary:
 
 
 def _group_synonyms(groups: Iterable[tuple[Units, ...]]) -> Groups:
-    found: dict[str, list[tuple[Units, tuple[Units, ...]]]] = {}
+    results: dict[str, list[tuple[Units, tuple[Units, ...]]]] = {}
     for group in groups:
         for part in filter(None, group):
-            found.setdefault(part[0], []).append((part, group))
-    return {first: tuple(each) for first, each in found.items()}
+            results.setdefault(part[0], []).append((part, group))
+    return {first: tuple(each) for first, each in results.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Sentence:
         words = self.vocabulary.words("class:guard")
         guards = {at for at, unit in enumerate(self.units[start:stop], start) if unit in words}
         for match in self.matches if guards else ():
-            if any(each.key == "unguarded" for each in match.entries):
+            if any(entry.key == "unguarded" for entry in match.entries):
                 guards.difference_update(range(match.start, match.stop))
         return bool(guards)
 
@@ -228,10 +228,10 @@ class Sentence:
         """Return whether it has a phrase of a key, whole between two places."""
         end = len(self.units) if stop is None else stop
         return any(
-            each.key == key
+            entry.key == key
             for match in self.matches
             if start <= match.start and match.stop <= end
-            for each in match.entries
+            for entry in match.entries
         )
 
     def has_dose(self) -> bool:

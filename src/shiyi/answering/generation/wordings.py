@@ -84,18 +84,18 @@ class Wording:
     def pieces(self, sentence: Sentence) -> list[list[Piece]]:
         """Return the pieces that begin at each unit of a sentence."""
         units = sentence.units
-        found = [list(self.names_at(units, start)) for start in range(len(units))]
+        results = [list(self.names_at(units, start)) for start in range(len(units))]
         for match in sentence.matches:
             entry = self._entry(match)
             if entry and entry.order == BEFORE_NAME:
                 persons = self.vocabulary.words("class:persons")
                 after = (at for at in range(match.stop, len(units)) if units[at] not in persons)
-                is_followed = any(p.end for p in found[next(after, match.start)])
+                is_followed = any(p.end for p in results[next(after, match.start)])
                 entry = replace(entry, order="") if is_followed else None
             if entry:
-                found[match.start].append(Piece(match.start, match.stop, entry=entry))
+                results[match.start].append(Piece(match.start, match.stop, entry=entry))
         note = Entry(_NOTE, order=self.order)
-        for start, pieces in enumerate(found):
+        for start, pieces in enumerate(results):
             for stop in range(min(start + _WIDEST, len(units)), start, -1):
                 if (guarded := self.notes.get(units[start:stop])) is not None:
                     pieces.append(Piece(start, stop, entry=note, guarded=guarded))
@@ -103,8 +103,8 @@ class Wording:
             guards = [self.noted[e.key] for e in match.entries if e.key in self.noted]
             if guards:
                 piece = Piece(match.start, match.stop, entry=note, guarded=all(guards))
-                found[match.start].append(piece)
-        return found
+                results[match.start].append(piece)
+        return results
 
     def _entry(self, match: Match) -> Entry | None:
         """Return the entry of a phrase that the claim may be stated with, a cue before others."""
@@ -189,7 +189,7 @@ def wording_of(premise: Premise, vocabulary: Vocabulary) -> Wording:
         keys |= {GUARDING, DUTY}
     if is_prohibited:
         keys, required = keys | {"avoided"}, required | {"avoided"}
-    by_first = {first: tuple(each) for first, each in names.items()}
+    by_first = {first: tuple(record) for first, record in names.items()}
     return Wording(
         by_first,
         bags,
@@ -230,7 +230,7 @@ def _notes(readings: Iterable[Sentence]) -> tuple[dict[Units, bool], dict[str, b
 def _keys(premise: Premise, notes: Iterable[Sentence]) -> frozenset[str]:
     """Return the keys of the words by which a claim may be stated."""
     sources = premise.source.replace("|", " ").replace(",", " ").split()
-    keys = {ANY, *(f"source:{each}" for each in sources)}
+    keys = {ANY, *(f"source:{source}" for source in sources)}
     if premise.opposed:
         return frozenset({*keys, premise.contrary(), f"{premise.relation}:topic"})
     if premise.polarity == "negative":

@@ -65,8 +65,8 @@ class Evidences:
         if claim in self.assumed:
             return True
         status = SHIYI.candidate if self.origin(claim) else SHIYI.accepted
-        found = self.store.match(NamedNode(claim), SHIYI.status, status, None)
-        return next(iter(found), None) is not None
+        quads = self.store.match(NamedNode(claim), SHIYI.status, status, None)
+        return next(iter(quads), None) is not None
 
     def origin(self, claim: str) -> str:
         """Return the school or source that a claim is of, if no curator has accepted it."""
@@ -74,19 +74,19 @@ class Evidences:
 
     def sources(self, claim: str) -> frozenset[str]:
         """Name the sources of a claim, or the works in which to look."""
-        return frozenset(each.suggested or each.source for each in self.of(claim, "en"))
+        return frozenset(evidence.suggested or evidence.source for evidence in self.of(claim, "en"))
 
     def kind(self, claim: str) -> EvidenceKind:
         """Return how a claim is known: derived, or the surest kind of its evidence."""
         if claim in self.facts.premises:
             return EvidenceKind.INFERRED
-        kinds = {each.kind for each in self.of(claim, "en")}
+        kinds = {evidence.kind for evidence in self.of(claim, "en")}
         return next((each for each in _SUREST if each in kinds), EvidenceKind.PREDICTED)
 
     def is_opened(self, claim: str) -> bool:
         """Return whether a claim rests on what was opened; a derived one, on nothing else."""
         premises = self.facts.premises.get(claim, (claim,))
-        return all(any(e.is_opened for e in self._direct(each)) for each in premises)
+        return all(any(e.is_opened for e in self._direct(premise)) for premise in premises)
 
     def _direct(self, claim: str) -> tuple[CitedEvidence, ...]:
         return tuple(self._cite(node, "en") for node in self._known(claim))
@@ -96,8 +96,8 @@ class Evidences:
         return next(self._values(claim, name), "")
 
     def _values(self, claim: str, name: str) -> Iterator[str]:
-        for each in self.of(claim, "en"):
-            yield from (value for key, value in each.qualifiers if key == name)
+        for evidence in self.of(claim, "en"):
+            yield from (value for key, value in evidence.qualifiers if key == name)
 
     def grade(self, claim: str) -> str:
         """Return a source's own grade of a caution, the gravest first, or ""."""
@@ -156,7 +156,7 @@ class Evidences:
             for place in self._places(claim)
             for q in self.store.match(NamedNode(claim), SHIYI.evidence, None, place)
         }
-        return sorted((each for each in links if isinstance(each, NamedNode)), key=text)
+        return sorted((term for term in links if isinstance(term, NamedNode)), key=text)
 
     def _find_rating(self, claim: str) -> str:
         values = set(map(text, self._values_of(claim, SHIYI.rating)))
@@ -175,8 +175,8 @@ class Evidences:
 
     def _values_of(self, claim: str, predicate: NamedNode) -> Iterator[Term]:
         """Yield the values of one property of a claim's evidence, without reading the rest."""
-        for each in self.facts.premises.get(claim, (claim,)):
-            for node in self._links(each):
+        for premise in self.facts.premises.get(claim, (claim,)):
+            for node in self._links(premise):
                 values = [
                     quad.object
                     for place in self._places(claim)
@@ -220,11 +220,11 @@ class Evidences:
 
 def _qualifiers(values: Mapping[NamedNode, list[Term]]) -> tuple[tuple[str, str], ...]:
     about = values.get(SHIYI.about)
-    found = [(ABOUT, ids_of(about))] if about else []
+    results = [(ABOUT, ids_of(about))] if about else []
     for predicate, terms in values.items():
         for term in terms:
             if isinstance(term, Literal):
                 name = _NAMES.get((predicate, term.language)) or _NAMES.get((predicate, None))
                 if name:
-                    found.append((name, term.value))
-    return tuple(sorted(found))
+                    results.append((name, term.value))
+    return tuple(sorted(results))

@@ -98,11 +98,11 @@ class _NameEncoder:
 
     def terms(self, names: Iterable[str]) -> Ints:
         """Return the places of concepts."""
-        return np.fromiter((self._name[each] for each in names), np.int32)
+        return np.fromiter((self._name[name] for name in names), np.int32)
 
     def claims(self, names: Iterable[str]) -> Ints:
         """Return the places of claims."""
-        return np.fromiter((self._claim[each] for each in names), np.int32)
+        return np.fromiter((self._claim[name] for name in names), np.int32)
 
     def rows(
         self, rows: Sequence[Fact], predicates: list[str], languages: list[str]
@@ -135,7 +135,7 @@ class _NameEncoder:
     ) -> dict[str, Array]:
         """Return which rows each end has; those of a subject lie together."""
         place = {fact: i for i, fact in enumerate(rows)}
-        places = (place[fact] for found in side.values() for fact in found)
+        places = (place[fact] for facts in side.values() for fact in facts)
         return {f"{name}.rows": np.fromiter(places, np.int32)}
 
     def labels(
@@ -143,7 +143,7 @@ class _NameEncoder:
     ) -> dict[str, Array]:
         """Return the labels of each concept."""
         language = {each: i for i, each in enumerate(languages)}
-        pairs = [pair for each in labels.values() for pair in each.items()]
+        pairs = [pair for label in labels.values() for pair in label.items()]
         texts = Strings.of(value for _, value in pairs).arrays("label.text")
         languages_ = {"label.language": _ints(language[each] for each, _ in pairs)}
         return self.ends("label", labels) | languages_ | texts
@@ -197,44 +197,44 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
 
     Raise ``IndexMismatchError`` where there are none, or those of another release.
     """
-    mapped = Memmap.open(folder / FILE, format=_FORMAT, release=release)
-    names, claims = mapped.strings("names"), mapped.strings("claims")
-    fact = _reader(mapped, names, claims)
-    kinds, kind_numbers = mapped.words("classes"), mapped["class"].data
-    cuis = Selection(mapped.strings("cui"), mapped["cui"])
-    order = np.argsort(mapped["fact.claim"], kind="stable").astype(np.int32)
-    unique, starts = np.unique(mapped["fact.claim"][order], return_index=True)
+    memmap = Memmap.open(folder / FILE, format=_FORMAT, release=release)
+    names, claims = memmap.strings("names"), memmap.strings("claims")
+    fact = _reader(memmap, names, claims)
+    kinds, kind_numbers = memmap.words("classes"), memmap["class"].data
+    cuis = Selection(memmap.strings("cui"), memmap["cui"])
+    order = np.argsort(memmap["fact.claim"], kind="stable").astype(np.int32)
+    unique, starts = np.unique(memmap["fact.claim"][order], return_index=True)
     facts = Facts(
-        _sides(mapped, "subject", names, fact),
-        _sides(mapped, "object", names, fact),
-        LazyMap(names, mapped["label.key"], _labels(mapped)),
-        LazyMap(names, mapped["class.key"], lambda at: kinds[kind_numbers[at]]),
-        _links(mapped, "broader", names),
-        LazyMap(names, mapped["cui.key"], cuis.__getitem__),
-        _links(mapped, "premise", claims),
+        _sides(memmap, "subject", names, fact),
+        _sides(memmap, "object", names, fact),
+        LazyMap(names, memmap["label.key"], _labels(memmap)),
+        LazyMap(names, memmap["class.key"], lambda at: kinds[kind_numbers[at]]),
+        _links(memmap, "broader", names),
+        LazyMap(names, memmap["cui.key"], cuis.__getitem__),
+        _links(memmap, "premise", claims),
         LazyMap(claims, unique, _groups(np.r_[starts, len(order)], order, fact), _CACHED),
         schema,
     )
-    facts.__dict__["narrower"] = _links(mapped, "narrower", names)
-    facts.__dict__["_of_class"] = _members(mapped, names, kinds)
-    joins = json.loads(mapped.about["joins"])
+    facts.__dict__["narrower"] = _links(memmap, "narrower", names)
+    facts.__dict__["_of_class"] = _members(memmap, names, kinds)
+    joins = json.loads(memmap.about["joins"])
     facts.__dict__["joins"] = {(one, name, other): count for one, name, other, count in joins}
-    inferred = (mapped["fact.flags"] & _DERIVED) > 0
-    derived = np.unique(mapped["fact.claim"][inferred])
+    inferred = (memmap["fact.flags"] & _DERIVED) > 0
+    derived = np.unique(memmap["fact.claim"][inferred])
     return FactFile(
         facts,
-        int(mapped.about["through"]),
-        mapped.about["derivation"],
-        tuple(claims[each] for each in derived.tolist()),
-        mapped.about["texts"] == "1",
+        int(memmap.about["through"]),
+        memmap.about["derivation"],
+        tuple(claims[item] for item in derived.tolist()),
+        memmap.about["texts"] == "1",
         claims,
-        mapped["fact.claim"][~inferred],
-        mapped["fact.confidence"][~inferred],
+        memmap["fact.claim"][~inferred],
+        memmap["fact.confidence"][~inferred],
     )
 
 
 def _reader(mapped: Memmap, names: Strings, claims: Strings) -> Callable[[int], Fact]:
-    predicates = [NamedNode(each) for each in mapped.words("predicates")]
+    predicates = [NamedNode(word) for word in mapped.words("predicates")]
     languages, texts = mapped.words("languages"), mapped.strings("texts")
     subject = np.repeat(mapped["subject.key"], np.diff(mapped["subject.bounds"])).data
     predicate, object_, claim, confidence, flags = (
@@ -278,7 +278,7 @@ def _labels(mapped: Memmap) -> Callable[[int], Mapping[str, str]]:
     languages, texts = mapped.words("languages"), mapped.strings("label.text")
     bounds, language = mapped["label.bounds"].data, mapped["label.language"].data
     return lambda at: {
-        languages[language[each]]: texts[each] for each in range(bounds[at], bounds[at + 1])
+        languages[language[number]]: texts[number] for number in range(bounds[at], bounds[at + 1])
     }
 
 
@@ -286,7 +286,7 @@ def _links(mapped: Memmap, name: str, names: Strings) -> LazyMap[tuple[str, ...]
     bounds, targets = mapped[f"{name}.bounds"].data, mapped[name].data
 
     def read(at: int) -> tuple[str, ...]:
-        return tuple(names[each] for each in targets[bounds[at] : bounds[at + 1]])
+        return tuple(names[target] for target in targets[bounds[at] : bounds[at + 1]])
 
     return LazyMap(names, mapped[f"{name}.key"], read)
 
@@ -296,6 +296,6 @@ def _members(mapped: Memmap, names: Strings, kinds: Sequence[str]) -> Mapping[st
     keys, kind = mapped["class.key"], mapped["class"]
 
     def read(at: int) -> tuple[str, ...]:
-        return tuple(names[each] for each in keys[kind == at].data)
+        return tuple(names[item] for item in keys[kind == at].data)
 
     return LazyMap(Strings.of(kinds), np.arange(len(kinds), dtype=np.int32), read)

@@ -128,41 +128,41 @@ class Facts:
         known = self._belongs.get(key)
         if known is None:
             above = self.schema.above.get(own, frozenset((own,)))
-            known = any(local_name(each.value) in above for each in classes)
+            known = any(local_name(node.value) in above for node in classes)
             self._belongs[key] = known
         return known
 
     def of(self, subject: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts about ``subject``, surest first."""
         about = self._facts_by_class(subject)
-        return _merge_sorted([about.get(each, ()) for each in predicates])
+        return _merge_sorted([about.get(node, ()) for node in predicates])
 
     def inverse(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts with the object ``object_``, highest confidence first."""
         toward = self._toward(object_)
-        return _merge_sorted([toward.get(each, ()) for each in predicates])
+        return _merge_sorted([toward.get(node, ()) for node in predicates])
 
     def siblings(self, iri: str) -> tuple[str, ...]:
         """List the supplements made of the organism of a material, or the materials of its."""
         extract = self.is_a(iri, SHIYI.DSIngredient)
-        wanted = SHIYI.DietaryMaterial if extract else SHIYI.DSIngredient
-        found = (
+        node = SHIYI.DietaryMaterial if extract else SHIYI.DSIngredient
+        results = (
             f.subject
             for origin in self.of(iri, SHIYI.derivedFromOrganism)
             for f in self.inverse(origin.object, SHIYI.derivedFromOrganism)
         )
         return tuple(
             each
-            for each in dict.fromkeys(found)
+            for each in dict.fromkeys(results)
             if each != iri
-            and self.is_a(each, wanted)
+            and self.is_a(each, node)
             and self.is_a(each, SHIYI.DSIngredient) != extract
         )
 
     def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:
         """List texts about ``subject`` in ``language``, or in the other one if there is none."""
-        found = self.of(subject, predicate)
-        return tuple(f for f in found if f.language in (language, BILINGUAL)) or found
+        facts = self.of(subject, predicate)
+        return tuple(f for f in facts if f.language in (language, BILINGUAL)) or facts
 
     def words(self, fact: Fact, language: str) -> str:
         """Return the object of a fact in words: a label in ``language``, or the text itself."""
@@ -215,8 +215,8 @@ class Facts:
     def joins(self) -> Mapping[tuple[str, str, str], int]:
         """Count the accepted claims by class of the subject, property and class of the object."""
         counted: Counter[tuple[str, str, str]] = Counter()
-        for found in self.by_subject.values():
-            counted.update(filter(None, map(self.join_key, found)))
+        for facts in self.by_subject.values():
+            counted.update(filter(None, map(self.join_key, facts)))
         return counted
 
     def join_key(self, fact: Fact) -> tuple[str, str, str] | None:
@@ -231,28 +231,28 @@ class Facts:
         """Return the narrower concepts of each concept."""
         turned: dict[str, list[str]] = defaultdict(list)
         for node, above in self.broader.items():
-            for each in above:
-                turned[each].append(node)
+            for broader in above:
+                turned[broader].append(node)
         return {node: tuple(sorted(below)) for node, below in turned.items()}
 
     @cached_property
     def incompatible(self) -> tuple[Fact, ...]:
         """Return the claims that two things do not go together."""
-        found = (every[0] for every in self.by_claim.values())
-        return tuple(fact for fact in found if fact.predicate in INCOMPATIBLE)
+        facts = (row[0] for row in self.by_claim.values())
+        return tuple(fact for fact in facts if fact.predicate in INCOMPATIBLE)
 
     @cached_property
     def _of_class(self) -> Mapping[str, tuple[str, ...]]:
         """Return the concepts of each class that some concept has."""
-        found: dict[str, list[str]] = defaultdict(list)
+        results: dict[str, list[str]] = defaultdict(list)
         for iri, name in self.classes.items():
-            found[name].append(iri)
-        return {name: tuple(every) for name, every in found.items()}
+            results[name].append(iri)
+        return {name: tuple(every) for name, every in results.items()}
 
     def members(self, *classes: NamedNode) -> tuple[str, ...]:
         """List the concepts of some classes."""
         found = [every for name, every in self._of_class.items() if self._lies_below(name, classes)]
-        return tuple(sorted(iri for every in found for iri in every))
+        return tuple(sorted(iri for row in found for iri in row))
 
 
 def _by_predicate(
@@ -288,7 +288,7 @@ def _merge_sorted(lists: list[tuple[Fact, ...]]) -> tuple[Fact, ...]:
     """Join lists that are sorted already."""
     if len(lists) == 1:
         return lists[0]
-    return tuple(sorted((fact for each in lists for fact in each), key=_sureness))
+    return tuple(sorted((fact for facts in lists for fact in facts), key=_sureness))
 
 
 def _reach(links: Mapping[str, tuple[str, ...]], iri: str) -> tuple[str, ...]:
@@ -303,10 +303,10 @@ def _reach(links: Mapping[str, tuple[str, ...]], iri: str) -> tuple[str, ...]:
 
 
 def _group_by_key(pairs: Iterable[tuple[str, Fact]]) -> dict[str, tuple[Fact, ...]]:
-    grouped: dict[str, list[Fact]] = defaultdict(list)
+    facts: dict[str, list[Fact]] = defaultdict(list)
     for key, fact in pairs:
-        grouped[key].append(fact)
-    return {key: tuple(found) for key, found in grouped.items()}
+        facts[key].append(fact)
+    return {key: tuple(found_facts) for key, found_facts in facts.items()}
 
 
 def _facts(store: QuadStore, place: _Graph, once: dict[str, str]) -> Iterator[Fact]:
@@ -361,7 +361,7 @@ def count_unread(store: QuadStore) -> dict[str, int]:
     """Count the accepted claims that :meth:`Facts.read` passes over, by reason."""
     counts: Counter[str] = Counter()
     for place in (_DEFAULT, _DERIVED):
-        stated = {
+        terms = {
             q.subject for q in store.match(None, RDF.reifies, None, place) if is_fact(q.object)
         }
         sure = {
@@ -372,7 +372,7 @@ def count_unread(store: QuadStore) -> dict[str, int]:
         for quad in store.match(None, SHIYI.status, SHIYI.accepted, place):
             if not is_own(quad):
                 counts["not named by the base"] += 1
-            elif quad.subject not in stated:
+            elif quad.subject not in terms:
                 counts["without a statement"] += 1
             elif quad.subject not in sure:
                 counts["without a confidence from 0 to 1"] += 1
@@ -402,16 +402,16 @@ def _labels(store: QuadStore) -> dict[str, dict[str, str]]:
 
 def _classes(store: QuadStore, schema: Schema) -> dict[str, str]:
     """Return the most specific Shiyi class of each concept."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for name in sorted(schema.parents.keys() - COUNTLESS):
         for quad in match_own(store, None, RDF.type, NamedNode(VOCAB + name), _DEFAULT):
             if not isinstance(quad.subject, NamedNode):
                 continue
             iri = quad.subject.value
-            known = found.get(iri)
+            known = results.get(iri)
             if known is None or known in schema.superclasses(name):
-                found[iri] = name
-    return found
+                results[iri] = name
+    return results
 
 
 def _links(store: QuadStore, predicate: NamedNode) -> dict[str, set[str]]:
@@ -477,13 +477,13 @@ class AssertedClaims(Mapping[str, Fact]):
 
     @override
     def __getitem__(self, claim: str) -> Fact:
-        if (found := _asserted_fact(self._by_claim.get(claim, ()))) is None:
+        if (fact := _asserted_fact(self._by_claim.get(claim, ()))) is None:
             raise KeyError(claim)
-        return found
+        return fact
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return (claim for claim, found in self._by_claim.items() if _asserted_fact(found))
+        return (claim for claim, facts in self._by_claim.items() if _asserted_fact(facts))
 
     @override
     def __len__(self) -> int:

@@ -23,8 +23,8 @@ _RUN: Final = 3  # characters that stand in a Chinese abbreviation at least
 @cache
 def _words_of(key: str) -> frozenset[str]:
     """Return the words of a key of ``ontology/lexicon/grounding.tsv``."""
-    found = (f"{zh}|{en}" for each, _, _, zh, en in rows("grounding") if each == key)
-    return frozenset(word for cell in found for word in cell.split("|") if word)
+    results = (f"{zh}|{en}" for each, _, _, zh, en in rows("grounding") if each == key)
+    return frozenset(word for cell in results for word in cell.split("|") if word)
 
 
 class Names:
@@ -67,14 +67,14 @@ class Names:
     @cached_property
     def _owners(self) -> dict[str, frozenset[str]]:
         """Return the concepts that have a label, or a word or a run of characters of one."""
-        found: dict[str, set[str]] = defaultdict(set)
+        results: dict[str, set[str]] = defaultdict(set)
         for naming in _NAMING:
             for quad in self._store.match(None, naming, None, DefaultGraph()):
                 if isinstance(quad.object, Literal):
                     words = " ".join(_words(quad.object.value))
                     for key in (f"={words}", *_keys(quad.object.value)):
-                        found[key].add(text(quad.subject))
-        return {key: frozenset(each) for key, each in found.items()}
+                        results[key].add(text(quad.subject))
+        return {key: frozenset(group) for key, group in results.items()}
 
 
 def abbreviations(label: str) -> Iterable[str]:
@@ -100,9 +100,9 @@ def abbreviations(label: str) -> Iterable[str]:
     if not _FEWEST <= len(words) <= _MOST:
         return
     for count in range(max(2, (len(words) + 1) // 2), len(words)):
-        for some in combinations(words, count):
-            if turning.issubset(some) and max(map(len, some)) > _SHORTEST:
-                yield " ".join(some)
+        for combination in combinations(words, count):
+            if turning.issubset(combination) and max(map(len, combination)) > _SHORTEST:
+                yield " ".join(combination)
 
 
 def _core(label: str) -> str:

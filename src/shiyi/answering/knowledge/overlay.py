@@ -51,12 +51,12 @@ class Overlay:
 
     def over(self, facts: Facts) -> Facts:
         """Return the facts with these claims, names and classes."""
-        made = swap_claims(facts, (), self.facts)
+        made_facts = swap_claims(facts, (), self.facts)
         return replace(
-            made,
-            labels=PatchedMap(made.labels, self.labels or {}),
-            classes=PatchedMap(made.classes, self.classes or {}),
-            broader=PatchedMap(made.broader, self.broader or {}),
+            made_facts,
+            labels=PatchedMap(made_facts.labels, self.labels or {}),
+            classes=PatchedMap(made_facts.classes, self.classes or {}),
+            broader=PatchedMap(made_facts.broader, self.broader or {}),
         )
 
 
@@ -90,19 +90,19 @@ def find_school(store: QuadStore, name: str) -> str:
 def overlay_of_school(store: QuadStore, school: str, facts: Facts) -> Overlay:
     """Read the claims and reasoning texts of a school."""
     graphs = school_graphs(store, school)
-    every = [
+    all_facts = [
         fact
         for place in graphs
         for quad in store.match(None, RDF.type, SHIYI.Claim, place)
         if (fact := _fact(store, text(quad.subject), place, school))
     ]
-    own = {fact.claim: fact for fact in every if fact.claim not in facts.by_claim}
-    taught = frozenset(fact.claim for fact in every) - own.keys()
+    own = {fact.claim: fact for fact in all_facts if fact.claim not in facts.by_claim}
+    taught = frozenset(fact.claim for fact in all_facts) - own.keys()
     names = _describe(store, own.values(), facts, graphs)
     labels = dict(names.labels or {})
     labels[school] = {"und": schools(store).get(school, local_name(school))}
-    made = replace(names, facts=tuple(own.values()), taught=taught, labels=labels)
-    return replace(made, texts=tuple(_texts(store, made, facts)))
+    overlay = replace(names, facts=tuple(own.values()), taught=taught, labels=labels)
+    return replace(overlay, texts=tuple(_texts(store, overlay, facts)))
 
 
 def overlay_of_books(store: QuadStore, school: NamedNode, facts: Facts) -> Overlay:
@@ -162,7 +162,7 @@ def overlay_of_releases(store: QuadStore, nodes: Collection[str], facts: Facts) 
     A concept that matches one of the base stands below it, so that the cautions of the base reach
     it.
     """
-    found: dict[str, Fact] = {}
+    found_facts: dict[str, Fact] = {}
     broader: dict[str, tuple[str, ...]] = {}
     front, seen = list(nodes), set[str]()
     while front:
@@ -175,11 +175,11 @@ def overlay_of_releases(store: QuadStore, nodes: Collection[str], facts: Facts) 
                 if fact.subject == node and fact.object in facts.classes:
                     broader[node] = (*broader.get(node, ()), fact.object)
             elif fact.claim not in facts.by_claim:
-                found[fact.claim] = fact
+                found_facts[fact.claim] = fact
                 if fact.subject == node and fact.predicate == SHIYI.hasIngredient:
                     front.append(fact.object)
-    named = _describe(store, found.values(), facts, (CANDIDATES,), seen)
-    return replace(named, facts=tuple(found.values()), broader=broader)
+    named = _describe(store, found_facts.values(), facts, (CANDIDATES,), seen)
+    return replace(named, facts=tuple(found_facts.values()), broader=broader)
 
 
 def _claims_at(store: QuadStore, node: str, *, beside: bool) -> Iterator[Fact]:
@@ -225,9 +225,9 @@ def _describe(
     nodes: Collection[str] = (),
 ) -> Overlay:
     """Read how the ends and the sources of some claims are called, where the base does not say."""
-    every = list(found)
-    ends = {end for f in every for end in (f.subject, f.origin)}
-    ends |= {f.object for f in every if f.language in ("", BILINGUAL)}
+    all_facts = list(found)
+    ends = {end for f in all_facts for end in (f.subject, f.origin)}
+    ends |= {f.object for f in all_facts if f.language in ("", BILINGUAL)}
     labels: dict[str, Mapping[str, str]] = {}
     classes: dict[str, str] = {}
     for iri in sorted({*ends, *nodes} - {""}):
@@ -251,7 +251,7 @@ def _describe(
 
 def release_names(store: QuadStore) -> Mapping[str, tuple[str, ...]]:
     """Return the concepts of loaded releases by their folded names; often none."""
-    found: dict[str, list[str]] = defaultdict(list)
+    results: dict[str, list[str]] = defaultdict(list)
     places = {
         quad.graph_name
         for quad in store.match(None, RDF.type, SHIYI.DSProduct, None)
@@ -266,10 +266,10 @@ def release_names(store: QuadStore) -> Mapping[str, tuple[str, ...]]:
         for predicate in (SKOS.prefLabel, SKOS.altLabel):
             for quad in store.match(None, predicate, None, place):
                 if quad.subject in kinds:
-                    known = found[fold(text(quad.object))]
+                    known = results[fold(text(quad.object))]
                     if text(quad.subject) not in known:
                         known.append(text(quad.subject))
-    return {name: tuple(sorted(iris)) for name, iris in found.items()}
+    return {name: tuple(sorted(iris)) for name, iris in results.items()}
 
 
 class ReleaseLinker(Linker):
@@ -294,11 +294,11 @@ class ReleaseLinker(Linker):
             if any(m.iri and m.end - m.start >= end - start for m in overlapping):
                 continue
             best, *others = iris
-            zh, en = (self._facts.label(best, each) for each in ("zh", "en"))
+            zh, en = (self._facts.label(best, term) for term in ("zh", "en"))
             kind, denied = self._facts.classes.get(best, ""), any(m.negated for m in overlapping)
             named = Mention(text[start:end], start, end, best, zh, en, "", kind, 1.0, LEXICAL)
-            made = replace(named, negated=denied, alternatives=tuple(others))
-            mentions = [m for m in mentions if m not in overlapping] + [made]
+            mention = replace(named, negated=denied, alternatives=tuple(others))
+            mentions = [m for m in mentions if m not in overlapping] + [mention]
         return tuple(sorted(mentions, key=lambda each: each.start))
 
 

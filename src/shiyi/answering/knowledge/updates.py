@@ -61,22 +61,22 @@ def swap_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> F
         [(f.object, f) for f in new if not f.language],
     )
     by_claim = _side(facts.by_claim, gone, [(f.claim, f) for f in old], [(f.claim, f) for f in new])
-    made = replace(facts, by_subject=by_subject, by_object=by_object, by_claim=by_claim)
-    _copy_cached(made, facts, *_HIERARCHIES, *_CLASSES)
-    made.__dict__["joins"] = _joins(facts, old, made, new)
-    return made
+    made_facts = replace(facts, by_subject=by_subject, by_object=by_object, by_claim=by_claim)
+    _copy_cached(made_facts, facts, *_HIERARCHIES, *_CLASSES)
+    made_facts.__dict__["joins"] = _joins(facts, old, made_facts, new)
+    return made_facts
 
 
 def _side(
     side: Mapping[str, tuple[Fact, ...]], gone: set[str], old: list[Ended], new: list[Ended]
 ) -> Mapping[str, tuple[Fact, ...]]:
-    come: dict[str, list[Fact]] = defaultdict(list)
+    facts: dict[str, list[Fact]] = defaultdict(list)
     for end, fact in new:
-        come[end].append(fact)
+        facts[end].append(fact)
     return PatchedMap(
         side,
         {
-            end: (*(f for f in side.get(end, ()) if f.claim not in gone), *come[end]) or None
+            end: (*(f for f in side.get(end, ()) if f.claim not in gone), *facts[end]) or None
             for end in dict.fromkeys(end for end, _ in (*old, *new))
         },
     )
@@ -110,7 +110,7 @@ def facts_of(
     status: NamedNode = SHIYI.accepted,
 ) -> tuple[Fact, ...]:
     """Read what the accepted view and the derived graph, or other places, hold of one claim."""
-    found = []
+    facts = []
     for place, derived in places:
         quads = list(store.match(NamedNode(claim), None, None, place))
         values = {quad.predicate: quad.object for quad in quads}
@@ -119,12 +119,12 @@ def facts_of(
         if (SHIYI.status, status) not in stated or confidence is None:
             continue
         positive = (SHIYI.polarity, SHIYI.negative) not in stated
-        for triple in (each.object for each in quads if each.predicate == RDF.reifies):
+        for triple in (quad.object for quad in quads if quad.predicate == RDF.reifies):
             if is_fact(triple):
                 ends = text(triple.subject), triple.predicate, text(triple.object)
                 language = language_of(triple.object)
-                found.append(Fact(*ends, claim, confidence, positive, derived, language))
-    return tuple(found)
+                facts.append(Fact(*ends, claim, confidence, positive, derived, language))
+    return tuple(facts)
 
 
 def edge_of(fact: Fact) -> Edge:
@@ -139,7 +139,7 @@ def is_edge(fact: Fact) -> bool:
 
 def edges_of(facts: Facts) -> list[Edge]:
     """List what the adjacency should hold."""
-    return [edge_of(f) for found in facts.by_subject.values() for f in found if is_edge(f)]
+    return [edge_of(f) for row in facts.by_subject.values() for f in row if is_edge(f)]
 
 
 def level(projection: Projection, facts: Facts) -> Projection:
@@ -147,8 +147,8 @@ def level(projection: Projection, facts: Facts) -> Projection:
     edges = {edge.claim: edge for edge in edges_of(facts)}
     before = dict(zip(projection.claims, projection.confidence.tolist(), strict=True))
     gone = before.keys() - edges.keys()
-    come = [e for claim, e in edges.items() if before.get(claim) != e.confidence]
-    return update_edges(projection, gone, come) if gone or come else projection
+    new_edges = [e for claim, e in edges.items() if before.get(claim) != e.confidence]
+    return update_edges(projection, gone, new_edges) if gone or new_edges else projection
 
 
 def apply_changes(
@@ -159,26 +159,26 @@ def apply_changes(
     concepts: Collection[str],
 ) -> tuple[Facts, Projection]:
     """Return both as the ``store`` has some claims and concepts by now."""
-    old = [fact for each in claims for fact in facts.by_claim.get(each, ())]
-    new = [fact for each in claims for fact in facts_of(store, each)]
-    made = reread_premises(swap_claims(facts, old, new), store, tuple(claims))
-    made = reread_concepts(made, store, tuple(concepts))
-    return made, update_edges(projection, claims, [edge_of(f) for f in new if is_edge(f)])
+    old = [fact for claim in claims for fact in facts.by_claim.get(claim, ())]
+    new = [fact for claim in claims for fact in facts_of(store, claim)]
+    made_facts = reread_premises(swap_claims(facts, old, new), store, tuple(claims))
+    made_facts = reread_concepts(made_facts, store, tuple(concepts))
+    return made_facts, update_edges(projection, claims, [edge_of(f) for f in new if is_edge(f)])
 
 
 def reread_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:
     """Reload the premises of derived claims."""
-    found: dict[str, tuple[str, ...]] = {}
+    results: dict[str, tuple[str, ...]] = {}
     for claim in claims:
         links = store.match(NamedNode(claim), PROV.wasDerivedFrom, None, graph("derived"))
-        found[claim] = tuple(sorted(text(quad.object) for quad in links))
-    if all(facts.premises.get(claim, ()) == grounds for claim, grounds in found.items()):
+        results[claim] = tuple(sorted(text(quad.object) for quad in links))
+    if all(facts.premises.get(claim, ()) == grounds for claim, grounds in results.items()):
         return facts
-    made = replace(
-        facts, premises=PatchedMap(facts.premises, {k: v or None for k, v in found.items()})
+    made_facts = replace(
+        facts, premises=PatchedMap(facts.premises, {k: v or None for k, v in results.items()})
     )
-    _copy_cached(made, facts, *_HIERARCHIES, *_CLASSES)
-    return made
+    _copy_cached(made_facts, facts, *_HIERARCHIES, *_CLASSES)
+    return made_facts
 
 
 def reread_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> Facts:
@@ -210,16 +210,16 @@ def reread_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -
         cuis[iri] = min(
             (text(q.object) for q in quads if q.predicate == SHIYI.umlsCui), default=None
         )
-    made = replace(
+    made_facts = replace(
         facts,
         labels=PatchedMap(facts.labels, labels),
         classes=PatchedMap(facts.classes, classes),
         broader=PatchedMap(facts.broader, broader),
         cuis=PatchedMap(facts.cuis, cuis),
     )
-    _follow_hierarchy(made, facts, broader)
-    _follow_classes(made, facts, classes)
-    return made
+    _follow_hierarchy(made_facts, facts, broader)
+    _follow_classes(made_facts, facts, classes)
+    return made_facts
 
 
 def _follow_hierarchy(
@@ -347,7 +347,7 @@ def _check_own_writes(
     """
     expected = _counted_claims(file)
     for sign, of in ((-1, file.facts), (1, facts)):
-        for fact in (f for each in claims for f in of.by_claim.get(each, ()) if not f.derived):
+        for fact in (f for claim in claims for f in of.by_claim.get(claim, ()) if not f.derived):
             part = fact.claim[_FIRST - 1 : _FIRST + 1]
             count, total = expected.get(part, (0, 0.0))
             expected[part] = (count + sign, total + sign * fact.confidence)
@@ -417,8 +417,8 @@ def _since(
     base: KnowledgeBase, file: FactFile, hidden: Collection[str]
 ) -> tuple[list[str], list[str]]:
     """List claims and concepts to reload; ``IndexMismatchError`` for too many."""
-    claims = dict.fromkeys(each for each in hidden if each.startswith(f"{ID}claim/"))
-    concepts = dict.fromkeys(each for each in hidden if each not in claims)
+    claims = dict.fromkeys(iri for iri in hidden if iri.startswith(f"{ID}claim/"))
+    concepts = dict.fromkeys(iri for iri in hidden if iri not in claims)
     if derivation(base.store) != file.derivation:
         claims |= dict.fromkeys((*file.derived, *derived_claims(base.store)))
     through = last_applied(base.store)

@@ -68,12 +68,12 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     if embedder is not None and mode != "macro":
         micro, steps_of_chains = _match_chains(query, runtime, embedder, chains)
         steps += steps_of_chains
-    answered, steps_of_chains = _answer_chains(query, runtime, embedder)
+    facts, steps_of_chains = _answer_chains(query, runtime, embedder)
     texts, macro = tuple[Unit, ...](), list[Fact]()
     if mode != "micro":
         texts, macro = _documents(query, runtime)
         steps.append({"step": "macro", "units": [u.iri for u in texts], "claims": len(macro)})
-    claims = fuse([answered, [each.fact for each in micro], macro])
+    claims = fuse([facts, [fact.fact for fact in micro], macro])
     under = _texts_of(runtime, micro)
     steps += [*steps_of_chains, {"step": "micro", "texts": [u.iri for u in under]}]
     if runtime.school is not None:
@@ -83,7 +83,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
                 "step": "school",
                 "school": runtime.school.iri,
                 "overlay": runtime.settings.chain.overlay,
-                "claims": [each.fact.claim for each in claims if each.fact.claim in taught],
+                "claims": [fact.fact.claim for fact in claims if fact.fact.claim in taught],
             }
         )
     return assemble(query, runtime, claims, (*under, *texts), steps)
@@ -112,14 +112,14 @@ def _parse_chain(reply: Mapping[str, Any] | None) -> Chain:
     rows = (reply or {}).get("chain", [])
     if not isinstance(rows, list):
         return ()
-    found = [
+    triples = [
         Triple(
             *(str(row.get(key, "")).strip(" ?？")[:80] for key in ("subject", "relation", "object"))
         )
         for row in rows[:_LONGEST]
         if isinstance(row, dict)
     ]
-    return tuple(each for each in found if str(each))
+    return tuple(triple for triple in triples if str(triple))
 
 
 def _plan_chains(query: Query, runtime: Runtime) -> Iterable[Chain]:
@@ -175,16 +175,16 @@ def _match_chains(
     anywhere else in the graph is stored where it touches the question.
     """
     scores: dict[str, float] = {}
-    known: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     steps: list[Mapping[str, Any]] = []
     starts = neighbours(runtime.facts, query.seeds if query.advice else query.concepts)
     k = runtime.settings.chain.triples_k
-    taught = runtime.school.claims if runtime.school else frozenset[str]()
+    claims = runtime.school.claims if runtime.school else frozenset[str]()
     for chain in chains:
         front = set(starts)
         for place, triple in enumerate(chain):
             pool = _pool(query, runtime, front, triple, anywhere=place == 0, k=k)
-            ranked = _nearest(query, runtime, embedder, triple, pool, taught)[:k]
+            ranked = _nearest(query, runtime, embedder, triple, pool, claims)[:k]
             steps.append(
                 {
                     "step": "match",
@@ -194,20 +194,20 @@ def _match_chains(
                 }
             )
             for score, fact in ranked:
-                known[fact.claim] = fact
+                facts[fact.claim] = fact
                 scores[fact.claim] = max(scores.get(fact.claim, 0.0), score)
             front = {end for _, f in ranked for end in (f.subject, f.object)} - front
-    return rank_all(scores, known), steps
+    return rank_all(scores, facts), steps
 
 
 def _pool(
     query: Query, runtime: Runtime, front: set[str], triple: Triple, *, anywhere: bool, k: int
 ) -> list[Fact]:
-    every = {f.claim: f for node in sorted(front) for f in claims_at(runtime.facts, node)}
-    every = {claim: fact for claim, fact in every.items() if _is_taken(runtime, fact)}
-    if len(every) > _LOOKED_AT:
-        surest = sorted(every.values(), key=lambda f: (-f.confidence, f.claim))
-        every = {f.claim: f for f in surest[:_LOOKED_AT]}
+    facts = {f.claim: f for node in sorted(front) for f in claims_at(runtime.facts, node)}
+    facts = {claim: fact for claim, fact in facts.items() if _is_taken(runtime, fact)}
+    if len(facts) > _LOOKED_AT:
+        surest_facts = sorted(facts.values(), key=lambda f: (-f.confidence, f.claim))
+        facts = {f.claim: f for f in surest_facts[:_LOOKED_AT]}
     if anywhere:
         for library in _libraries(runtime):
             for hit in library.by_meaning(str(triple), k, (CLAIM,)):
@@ -215,8 +215,8 @@ def _pool(
                     if _is_taken(runtime, fact) and (
                         not front or {fact.subject, fact.object} & front
                     ):
-                        every.setdefault(fact.claim, fact)
-    return list(every.values())
+                        facts.setdefault(fact.claim, fact)
+    return list(facts.values())
 
 
 def _nearest(
@@ -232,11 +232,11 @@ def _nearest(
     language, facts = query.parsed.language, runtime.facts
     rows = embedder.encode([str(triple), *(_sentence(facts, f, language) for f in pool)])
     cosines = rows[1:] @ rows[0]
-    found = [
+    results = [
         (float(cos) * fact.confidence * (_SCHOOL if fact.claim in taught else 1.0), fact)
         for cos, fact in zip(cosines, pool, strict=True)
     ]
-    return sorted(found, key=lambda each: (-each[0], each[1].claim))
+    return sorted(results, key=lambda row: (-row[0], row[1].claim))
 
 
 def _sentence(facts: Facts, fact: Fact, language: str) -> str:
@@ -264,12 +264,12 @@ def _answer_chains(
     best = int(cosines.argmax())
     if cosines[best] < _SAME:
         return [], []
-    found = [runtime.claims[c] for c in chains[best].steps if c in runtime.claims]
+    facts = [runtime.claims[c] for c in chains[best].steps if c in runtime.claims]
     step = {
-        "step": "answered before", "chain": chains[best].iri, "claims": len(found),
+        "step": "answered before", "chain": chains[best].iri, "claims": len(facts),
         "likeness": round(float(cosines[best]), 3),
     }  # fmt: skip
-    return found, [step]
+    return facts, [step]
 
 
 def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[Fact]]:
@@ -283,13 +283,13 @@ def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[F
     asked = neighbours(runtime.facts, query.concepts)
     if not asked:
         texts, _ = ScoredJudge(query, runtime).relevant(texts)
-    found = [
+    facts = [
         f
         for unit in texts
         for f in claims_in(runtime, unit)
         if _is_taken(runtime, f) and (not asked or {f.subject, f.object} & asked)
     ]
-    return texts, list({f.claim: f for f in found}.values())
+    return texts, list({f.claim: f for f in facts}.values())
 
 
 def _texts_of(runtime: Runtime, micro: Iterable[RankedFact]) -> tuple[Unit, ...]:
@@ -297,9 +297,9 @@ def _texts_of(runtime: Runtime, micro: Iterable[RankedFact]) -> tuple[Unit, ...]
 
     They are passages of books, reasoning of the school, and the claims in words with their notes.
     """
-    best = [each.fact.claim for each in micro][: runtime.settings.recall.documents_k]
-    every = (u for library in _libraries(runtime) for u in library.texts_of(best, _UNDER))
-    return tuple({(u.iri, u.kind): u for u in every}.values())
+    best = [fact.fact.claim for fact in micro][: runtime.settings.recall.documents_k]
+    units = (u for library in _libraries(runtime) for u in library.texts_of(best, _UNDER))
+    return tuple({(u.iri, u.kind): u for u in units}.values())
 
 
 def _libraries(runtime: Runtime) -> tuple[Library, ...]:

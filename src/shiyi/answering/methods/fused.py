@@ -26,29 +26,29 @@ _TEXTS: Final = 15  # texts recalled where the graph is thin (TOSRR's number)
 def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return paths, and claims merged by reciprocal rank from every route that was taken."""
     found = yaoshi_rag.retrieve_paths(query, runtime, model)
-    along = [
+    facts = [
         runtime.claims[h.claim] for p in found.shown for h in p.hops if h.claim in runtime.claims
     ]
-    routes: dict[str, list[Fact]] = {"paths": along}
+    routes: dict[str, list[Fact]] = {"paths": facts}
     texts, steps = list[Unit](), list[Mapping[str, Any]]()
     hub = any(degree(runtime.facts, iri) > HUB for iri in query.concepts)
     if not hub and (not query.advice or not found.paths):
         asked = replace(query, advice=False)
         of_named, step = retrieve_by_terms(asked, runtime, nearest=False)
-        routes["terms"] = [each.fact for each in of_named[:_CACHED]]
+        routes["terms"] = [fact.fact for fact in of_named[:_CACHED]]
         steps.append(step)
         if query.concepts and not query.predicates:  # a description: its words choose
             by_words = yaoshi_rag.retrieve_bm25(asked, runtime, None)
-            routes["words"] = [each.fact for each in by_words.claims]
+            routes["words"] = [fact.fact for fact in by_words.claims]
     if _thin(query, runtime, found):
         texts, routes["texts"], more = _from_texts(query, runtime)
         steps += more
     claims = fuse(routes.values())[:_CACHED]
     beside = () if query.advice else _claims_in_texts(query, runtime)
     if beside:
-        claims_beside = [each.fact.claim for each in beside]
+        claims_beside = [fact.fact.claim for fact in beside]
         steps = [*steps, {"step": "unlinked words", "claims": claims_beside}]
-    taken = {"step": "routes", "claims": {name: len(each) for name, each in routes.items()}}
+    taken = {"step": "routes", "claims": {name: len(group) for name, group in routes.items()}}
     return replace(
         found, claims=claims, beside=beside, texts=tuple(texts), steps=(*found.steps, taken, *steps)
     )
@@ -73,7 +73,7 @@ def _from_texts(
 ) -> tuple[list[Unit], list[Fact], list[Mapping[str, Any]]]:
     judge = ScoredJudge(query, runtime)
     hits = runtime.library.by_words(expand(query, runtime.facts), _TEXTS)
-    relevant, step = judge.relevant([each.unit for each in hits])
+    relevant, step = judge.relevant([hit.unit for hit in hits])
     known = runtime.claims
     facts = [
         known[c] for unit in relevant for c in unit.claims if c in known and unit.kind != CLAIM

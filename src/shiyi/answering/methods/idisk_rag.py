@@ -37,9 +37,9 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
         shown_facts = ranked[: runtime.settings.answer.triples_per_node]
         if len(shown_facts) < len(ranked):
             truncated.append([seed, len(ranked)])
-        for found in shown_facts:
-            known[found.fact.claim] = found.fact
-            scores[found.fact.claim] = max(scores.get(found.fact.claim, 0.0), found.score)
+        for fact in shown_facts:
+            known[fact.fact.claim] = fact.fact
+            scores[fact.fact.claim] = max(scores.get(fact.fact.claim, 0.0), fact.score)
     claims = rank_all(scores, known)
     steps = [
         {
@@ -52,7 +52,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
             "step": "subgraph",
             "claims": len(claims),
             "truncated": truncated,
-            "triples": [render(facts, each.fact, language) for each in claims[:_LISTED]],
+            "triples": [render(facts, claim.fact, language) for claim in claims[:_LISTED]],
         },
     ]
     if not claims:
@@ -65,18 +65,18 @@ def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Map
     seeds, matches = list[str](), list[Mapping[str, Any]]()
     denied = set(query.parsed.absent)
     for mention in query.parsed.mentions:
-        meant = _choose_meaning(query, runtime, mention)
+        meaning = _choose_meaning(query, runtime, mention)
         accepted = (
-            bool(meant)
+            bool(meaning)
             and mention.score >= runtime.settings.linking.min_cosine
-            and meant not in denied
+            and meaning not in denied
         )
-        match = {"mention": mention.text, "iri": meant or None, "score": mention.score}
-        match["name"] = both_labels(runtime.facts, meant) if meant else None
-        match |= {"type": runtime.facts.classes.get(meant), "accepted": accepted}
+        match = {"mention": mention.text, "iri": meaning or None, "score": mention.score}
+        match["name"] = both_labels(runtime.facts, meaning) if meaning else None
+        match |= {"type": runtime.facts.classes.get(meaning), "accepted": accepted}
         matches.append(match)
         if accepted:
-            seeds.append(meant)
+            seeds.append(meaning)
     seeds += [s for s in query.concepts if s in {*query.parsed.materials, *query.seeds}]
     return tuple(dict.fromkeys(seeds)), matches
 

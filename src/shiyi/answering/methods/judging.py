@@ -96,9 +96,9 @@ class ScoredJudge:
     def is_supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Return whether claims speak of at least half of the concepts asked about."""
         facts = [f for unit in units for f in claims_in(self.runtime, unit)]
-        asked = self.query.concepts
-        spoken = {iri for iri in asked if any(_speaks(self.runtime, f, iri) for f in facts)}
-        share = len(spoken) / len(asked) if asked else float(bool(facts))
+        concepts = self.query.concepts
+        spoken = {iri for iri in concepts if any(_speaks(self.runtime, f, iri) for f in facts)}
+        share = len(spoken) / len(concepts) if concepts else float(bool(facts))
         return share >= _COVERED and bool(facts), _step(
             "support",
             "claim coverage",
@@ -116,8 +116,8 @@ class ScoredJudge:
     def _helps(self, facts: Sequence[Fact]) -> tuple[bool, str]:
         query = self.query
         if query.advice:
-            found = join(query, self.runtime, facts)
-            return bool(found), f"{len(found)} ways from the question to something wanted"
+            paths = join(query, self.runtime, facts)
+            return bool(paths), f"{len(paths)} ways from the question to something wanted"
         named_ = neighbours(self.runtime.facts, query.concepts)
         if query.parsed.wants("may") and len(query.concepts) > 1:
             both = sum(f.subject in named_ and f.object in named_ for f in facts)

@@ -48,8 +48,8 @@ class Query:
         """List what the question names and does not deny, then what it seeks advice for."""
         denied = set(self.parsed.absent)
         named = [m.iri for m in self.parsed.mentions if m.iri and not m.negated]
-        found = (*self.parsed.ailments, *self.parsed.materials, *named, *self.seeds)
-        return tuple(each for each in dict.fromkeys(found) if each not in denied)
+        ailments = (*self.parsed.ailments, *self.parsed.materials, *named, *self.seeds)
+        return tuple(iri for iri in dict.fromkeys(ailments) if iri not in denied)
 
     @cached_property
     def predicates(self) -> frozenset[str]:
@@ -64,7 +64,7 @@ class Query:
 
 HUB: Final = 3000  # Shiyi's: claims of one concept that a method looks at
 RRF: Final = 60  # Cormack, Clarke and Büttcher 2009
-_BENEFIT: Final = frozenset(each.value for each in BENEFIT)
+_BENEFIT: Final = frozenset(node.value for node in BENEFIT)
 _STEPS: Final = 4000  # hops looked at while claims are joined
 
 
@@ -103,9 +103,9 @@ def claims_in(runtime: Runtime, unit: Unit, limit: int = 5) -> tuple[Fact, ...]:
 
     A claim that was withdrawn since the index was made is left out.
     """
-    known = runtime.claims
+    facts = runtime.claims
     if unit.claims or unit.kind == CLAIM:
-        return tuple(known[each] for each in unit.claims if each in known)
+        return tuple(facts[claim] for claim in unit.claims if claim in facts)
     own = (f for f in runtime.facts.by_subject.get(unit.iri, ()) if not f.derived)
     return tuple(sorted(own, key=lambda f: (-f.confidence, f.claim)))[:limit]
 
@@ -121,7 +121,7 @@ def assemble(
     """Assemble what a method found; its claims are joined to paths where advice is sought."""
     paths: tuple[Path, ...] = ()
     if query.advice:
-        paths = join(query, runtime, [each.fact for each in claims])
+        paths = join(query, runtime, [fact.fact for fact in claims])
     shown = diverse(paths, query.k)
     plans = dict.fromkeys(path.relations for path in shown)
     return Retrieval(
@@ -138,7 +138,7 @@ def join(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path, .
         if fact.confidence >= query.least:
             for end in (fact.subject, fact.object):
                 leaving[end].append(fact.path(end).hops[0])
-    found: dict[tuple[str, ...], Path] = {}
+    paths: dict[tuple[str, ...], Path] = {}
     front: list[tuple[Hop, ...]] = [(hop,) for seed in query.seeds for hop in leaving[seed]]
     steps = 0
     for _ in range(runtime.settings.paths.max_hops):
@@ -149,15 +149,15 @@ def join(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path, .
                 break
             path = Path(hops)
             if _ends(query, runtime, path):
-                found[tuple(hop.claim for hop in hops)] = path
+                paths[tuple(hop.claim for hop in hops)] = path
             elif hops[-1].predicate not in _BENEFIT:
-                passed = path.entities
+                entities = path.entities
                 room = max(0, _STEPS - len(following))
-                onward = (h for h in leaving[path.entities[-1]] if h.end not in passed)
+                onward = (h for h in leaving[path.entities[-1]] if h.end not in entities)
                 following += [(*hops, h) for h in islice(onward, room)]
         front = following
     scorer = SCORERS[runtime.settings.paths.scorer]
-    return tuple(score_paths(found.values(), runtime.rank, scorer))
+    return tuple(score_paths(paths.values(), runtime.rank, scorer))
 
 
 def _ends(query: Query, runtime: Runtime, path: Path) -> bool:
@@ -183,8 +183,8 @@ def render(facts: Facts, fact: Fact, language: str) -> str:
 
 def recall(kind: str, hits: Iterable[Hit]) -> Mapping[str, object]:
     """Write a recall as a step of the trace."""
-    found = [[each.unit.iri, round(each.score, 4)] for each in hits]
-    return {"step": "recall", "by": kind, "units": found}
+    results = [[hit.unit.iri, round(hit.score, 4)] for hit in hits]
+    return {"step": "recall", "by": kind, "units": results}
 
 
 def both_labels(facts: Facts, iri: str) -> str:
@@ -200,8 +200,8 @@ def expand(query: Query, facts: Facts) -> str:
 
 def neighbours(facts: Facts, concepts: Iterable[str]) -> frozenset[str]:
     """Return the concepts with those above them and, of things to eat, their kin."""
-    found = {above for iri in concepts for above in facts.above(iri)}
-    return frozenset(found | {k for iri in concepts for k in facts.siblings(iri)})
+    results = {above for iri in concepts for above in facts.above(iri)}
+    return frozenset(results | {k for iri in concepts for k in facts.siblings(iri)})
 
 
 def is_benefit(fact: Fact) -> bool:

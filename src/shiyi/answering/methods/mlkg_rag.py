@@ -53,31 +53,31 @@ def retrieve_by_terms(
     """
     terms, matches = _terms(query, runtime, nearest=nearest)
     scores: dict[str, float] = {}
-    known: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for iri, likeness in terms.items():
         for fact in claims_at(runtime.facts, iri):
             worth = likeness * fact.confidence
             if query.predicates and local_name(fact.predicate.value) not in query.predicates:
                 worth *= _OTHER_RELATION
-            known[fact.claim] = fact
+            facts[fact.claim] = fact
             scores[fact.claim] = max(scores.get(fact.claim, 0.0), worth)
     step = {"step": "terms", "k": runtime.settings.terms.top_k, "terms": matches}
-    return rank_all(scores, known), step
+    return rank_all(scores, facts), step
 
 
 def _terms(
     query: Query, runtime: Runtime, *, nearest: bool
 ) -> tuple[dict[str, float], list[Mapping[str, Any]]]:
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     matches = list[Mapping[str, Any]]()
     for word, iri, likeness, why in _list_named(query, runtime, nearest=nearest):
         if iri in query.parsed.absent or iri not in runtime.facts.classes:
             continue
-        if likeness > found.get(iri, 0.0):
-            found[iri] = likeness
+        if likeness > results.get(iri, 0.0):
+            results[iri] = likeness
             match = {"word": word, "term": iri, "likeness": round(likeness, 3), "by": why}
             matches.append(match | {"name": both_labels(runtime.facts, iri)})
-    return found, matches
+    return results, matches
 
 
 def _list_named(
@@ -88,11 +88,11 @@ def _list_named(
     if runtime.settings.linking.layer_distance <= 0:
         return  # no links between layers: the term layer alone
     text = fold(query.text)
-    for expression, meant in euphemisms().items():
+    for expression, euphemism in euphemisms().items():
         if expression in text:
-            for mention in runtime.linker.link(meant.term):
-                if mention.iri and len(mention.text) == len(meant.term):
-                    yield expression, mention.iri, 1.0, f"layer link, {meant.register}"
+            for mention in runtime.linker.link(euphemism.term):
+                if mention.iri and len(mention.text) == len(euphemism.term):
+                    yield expression, mention.iri, 1.0, f"layer link, {euphemism.register}"
     for expression, concept in runtime.casebook.references.items():
         if len(expression) > 1 and fold(expression) in text:
             yield expression, concept, 1.0, "layer link, words of a case"
@@ -158,8 +158,8 @@ def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) ->
     patterns = _patterns(runtime, [leaf for leaf, _ in way.leaves], cases)
     claims = _claims(query, runtime, patterns)
     steps = (*way.steps, facets, {"step": "patterns", "patterns": sorted(patterns)})
-    found = assemble(query, runtime, claims, (), steps)
-    return found.with_remarks(remarks)
+    retrieval = assemble(query, runtime, claims, (), steps)
+    return retrieval.with_remarks(remarks)
 
 
 def descend(
@@ -172,7 +172,7 @@ def descend(
     """
     facts = runtime.facts
     roots = [c for c in facts.members(SHIYI.TCMDisease) if not facts.broader.get(c)]
-    asked = embedder.encode([facts.label(e, "zh") for e in entities])
+    vectors = embedder.encode([facts.label(e, "zh") for e in entities])
     frontier: list[tuple[str, float]] = [("", 0.0)]
     steps: list[Mapping[str, Any]] = []
     for level in range(1, levels + 1):
@@ -183,10 +183,10 @@ def descend(
         ]
         if not children:
             break
-        fits = _fits(runtime, embedder, asked, [child for child, _ in children])
+        fits = _fits(runtime, embedder, vectors, [child for child, _ in children])
         ranked = sorted(
             ((child, total + fit) for (child, total), fit in zip(children, fits, strict=True)),
-            key=lambda each: (each[1], each[0]),
+            key=lambda row: (row[1], row[0]),
         )
         frontier = ranked[:beam]
         step = {"step": "descent", "level": level, "beam": beam, "looked at": len(ranked)}
@@ -200,9 +200,9 @@ def _by_name(runtime: Runtime, names: Sequence[str], levels: int) -> ClassDescen
     facts = runtime.facts
     if levels == 1:
         names = tuple(dict.fromkeys(a for n in names for a in facts.broader.get(n, ())))
-    found = [[iri, facts.label(iri, "zh"), 0.0] for iri in names]
+    results = [[iri, facts.label(iri, "zh"), 0.0] for iri in names]
     return ClassDescent(
-        tuple((iri, 0.0) for iri in names), ({"step": "descent", "by": "name", "kept": found},)
+        tuple((iri, 0.0) for iri in names), ({"step": "descent", "by": "name", "kept": results},)
     )
 
 
@@ -219,13 +219,13 @@ def _fits(
     runtime: Runtime, embedder: Embedder, vectors: np.ndarray[Any, Any], classes: Sequence[str]
 ) -> list[float]:
     facts = runtime.facts
-    names = {each: [facts.label(b, "zh") for b in facts.below(each)] for each in classes}
-    every = list(dict.fromkeys(n for listed in names.values() for n in listed))
+    names = {class_: [facts.label(b, "zh") for b in facts.below(class_)] for class_ in classes}
+    every = list(dict.fromkeys(n for group in names.values() for n in group))
     place = {name: i for i, name in enumerate(every)}
     cosines = vectors @ embedder.encode(every).T
     return [
-        float((1 - cosines[:, [place[n] for n in names[each]]].max(axis=1)).sum())
-        for each in classes
+        float((1 - cosines[:, [place[n] for n in names[class_]]].max(axis=1)).sum())
+        for class_ in classes
     ]
 
 
@@ -236,23 +236,23 @@ def _like(
     book, facts = runtime.casebook, runtime.facts
     classes = {below for leaf in leaves for below in facts.below(leaf)}
     likeness = score_by_words(book, fold(query.text))
-    filed = [case for case in book.cases if classes & set(case.filed)]
-    taken = {case.iri for case in filed}
-    others = (case for case in book.cases if case.iri not in taken)
-    alike = [case for case in others if likeness.get(case.iri, 0.0) >= _ALIKE]
+    filed_cases = [case for case in book.cases if classes & set(case.filed)]
+    taken = {case.iri for case in filed_cases}
+    other_cases = (case for case in book.cases if case.iri not in taken)
+    alike_cases = [case for case in other_cases if likeness.get(case.iri, 0.0) >= _ALIKE]
     facets = read_facets(query, facts)
     shown = {name: v if isinstance(v, str) else sorted(v) for name, v in facets.items()}
     step: dict[str, Any] = {"step": "cases", "in the base": len(book.cases), "facets": shown}
-    step |= {"under the classes": len(filed), "by their words": len(alike)}
+    step |= {"under the classes": len(filed_cases), "by their words": len(alike_cases)}
     relaxed = list[str]()
-    filed += alike
-    found = filed
-    for dropped in (None, *RELAXED):
-        if dropped:
-            facets.pop(dropped, None)
-            relaxed.append(dropped)
-        found = [case for case in filed if _matches(case, facets)]
-        if found or not filed:
+    filed_cases += alike_cases
+    found_cases = filed_cases
+    for term in (None, *RELAXED):
+        if term:
+            facets.pop(term, None)
+            relaxed.append(term)
+        found_cases = [case for case in filed_cases if _matches(case, facets)]
+        if found_cases or not filed_cases:
             break
     asked = neighbours(facts, entities)
 
@@ -260,28 +260,28 @@ def _like(
         shared = len(asked & set(case.concepts(SYMPTOM))) / max(1, len(entities))
         return likeness.get(case.iri, 0.0) + _SHARED * shared + _FILED * (case.iri in taken)
 
-    ranked = sorted(found, key=lambda c: (-worth(c), c.iri))
-    cases = tuple(ranked[: runtime.settings.terms.cases])
-    step |= {"relaxed": relaxed if filed else [], "cases": [case.iri for case in cases]}
+    ranked_cases = sorted(found_cases, key=lambda c: (-worth(c), c.iri))
+    cases = tuple(ranked_cases[: runtime.settings.terms.cases])
+    step |= {"relaxed": relaxed if filed_cases else [], "cases": [case.iri for case in cases]}
     step["made up"] = [case.iri for case in cases if case.made_up]
-    return cases, step, _remarks(query, runtime, cases, relaxed if filed else [])
+    return cases, step, _remarks(query, runtime, cases, relaxed if filed_cases else [])
 
 
 def read_facets(query: Query, facts: Facts) -> dict[str, str | frozenset[str]]:
     """Return age group, sex and history of the person, as far as they are known."""
-    person, found = query.parsed.profile, dict[str, str | frozenset[str]]()
+    person, facets = query.parsed.profile, dict[str, str | frozenset[str]]()
     if group := age_group(query.text, "" if person.age is None else str(int(person.age))):
-        found["age"] = group
+        facets["age"] = group
     if sex := person.sex or patient_sex(query.text):
-        found["sex"] = sex
+        facets["sex"] = sex
     history = frozenset(
         state
         for state in query.parsed.person.states
         if facts.is_a(state, SHIYI.Disease) and state not in query.seeds
     )
     if history:
-        found["history"] = history
-    return found
+        facets["history"] = history
+    return facets
 
 
 def _matches(case: Case, facets: Mapping[str, str | frozenset[str]]) -> bool:
@@ -306,8 +306,8 @@ def _remarks(
     remark = verbalize(language, "t_cases", n=str(len(cases)), names=judged)
     if samples := sum(case.made_up for case in cases):
         remark += verbalize(language, "t_made_up", n=str(samples))
-    given = read_facets(query, runtime.facts)
-    if loose := [verbalize(language, f"facet_{r}") for r in relaxed if r in given]:
+    facets = read_facets(query, runtime.facts)
+    if loose := [verbalize(language, f"facet_{r}") for r in relaxed if r in facets]:
         remark += verbalize(language, "t_not_matched", facets=comma.join(loose))
     return (remark,)
 
@@ -316,15 +316,15 @@ def _patterns(
     runtime: Runtime, leaves: Iterable[str], cases: Iterable[Case]
 ) -> Mapping[str, float]:
     """Return the patterns of the diseases in the classes and of the cases, with their weights."""
-    facts, found = runtime.facts, dict[str, float]()
+    facts, results = runtime.facts, dict[str, float]()
     for leaf in leaves:
         for disease in facts.below(leaf):
             for fact in facts.of(disease, SHIYI.hasSyndrome):
-                found[fact.object] = max(found.get(fact.object, 0.0), 1.0)
+                results[fact.object] = max(results.get(fact.object, 0.0), 1.0)
     for case in cases:
         for pattern in case.concepts(PATTERN):
-            found[pattern] = _OF_CASES
-    return found
+            results[pattern] = _OF_CASES
+    return results
 
 
 @dataclass(slots=True)

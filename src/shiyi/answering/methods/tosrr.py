@@ -68,8 +68,8 @@ def _recall_units(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping
         scores = reranker(asked[0], [unit.text for unit in units])
         order = sorted(range(len(units)), key=lambda place: (-scores[place], place))
         units = [units[place] for place in order]
-        found = [[units[i].iri, round(scores[place], 4)] for i, place in enumerate(order)]
-        steps.append({"step": "rerank", "by": settings.reranker, "units": found})
+        results = [[units[i].iri, round(scores[place], 4)] for i, place in enumerate(order)]
+        steps.append({"step": "rerank", "by": settings.reranker, "units": results})
     return units[: settings.merged_k], steps
 
 

@@ -18,7 +18,7 @@ from shiyi.model.rdf import local_name
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel
 
-_BENEFITS = tuple(map(local_name, (*(each.value for each in BENEFIT), WITH_EFFECT.predicate)))
+_BENEFITS = tuple(map(local_name, (*(node.value for node in BENEFIT), WITH_EFFECT.predicate)))
 
 
 def retrieve_paths(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
@@ -29,18 +29,20 @@ def retrieve_paths(query: Query, runtime: Runtime, model: ChatModel | None) -> R
     seeds, near = query.seeds, [n for seed in query.seeds for n in _nearby(runtime, seed)]
     retriever, k, least = runtime.retriever, query.k, query.least
     fit = seasonal(query.parsed, runtime.facts)
-    found = retriever.retrieve((*seeds, *near), query.wanted, k, least, plans, fit)
-    if not found.paths and seeds:
-        below = [each for seed in seeds for each in runtime.facts.below(seed)[1:]]
-        found = retriever.retrieve(below, query.wanted, k, least, plans, fit)
-    return found.with_steps(steps)
+    retrieval = retriever.retrieve((*seeds, *near), query.wanted, k, least, plans, fit)
+    if not retrieval.paths and seeds:
+        below = [narrower for seed in seeds for narrower in runtime.facts.below(seed)[1:]]
+        retrieval = retriever.retrieve(below, query.wanted, k, least, plans, fit)
+    return retrieval.with_steps(steps)
 
 
 def _nearby(runtime: Runtime, seed: str) -> tuple[str, ...]:
     """List broader symptoms of a symptom and narrower effects of an effect."""
     if runtime.facts.is_a(seed, SHIYI.Efficacy):
         below = runtime.facts.below(seed)[1:]
-        return tuple(each for each in below if not runtime.facts.of(each, SHIYI.hasRedFlag))
+        return tuple(
+            narrower for narrower in below if not runtime.facts.of(narrower, SHIYI.hasRedFlag)
+        )
     if not runtime.facts.is_a(seed, SHIYI.Symptom):
         return ()
     return runtime.facts.above(seed)[1:]
@@ -66,21 +68,21 @@ def propose_paths(
         "plan-relation-paths",
         question=query.text,
         starts=", ".join(starts),
-        ends=", ".join(local_name(each.value) for each in query.wanted),
+        ends=", ".join(local_name(node.value) for node in query.wanted),
         relations=relations,
         benefits=", ".join(_BENEFITS),
     )
     written = reply.get("paths", []) if reply else []
-    found: dict[str, tuple[RelationPath, ...]] = {}
+    results: dict[str, tuple[RelationPath, ...]] = {}
     refused: list[str] = []
-    for each in written if isinstance(written, list) else []:
-        path = _parse_relation_path(each, runtime)
+    for item in written if isinstance(written, list) else []:
+        path = _parse_relation_path(item, runtime)
         fitting = [start for start in starts if path and _leads(runtime, start, path)]
         if not path or not fitting:
-            refused.append(str(each)[:120])
+            refused.append(str(item)[:120])
         for start in fitting:
-            found[start] = (*found.get(start, ()), path)
-    return found, (dict(step) | {"kept": sorted(map(str, found)), "refused": refused},)
+            results[start] = (*results.get(start, ()), path)
+    return results, (dict(step) | {"kept": sorted(map(str, results)), "refused": refused},)
 
 
 def _parse_relation_path(text: object, runtime: Runtime) -> RelationPath:
@@ -98,20 +100,20 @@ def _parse_relation_path(text: object, runtime: Runtime) -> RelationPath:
 
 def _leads(runtime: Runtime, start: str, path: RelationPath) -> bool:
     """Return whether claims of the base join a path's steps, from a class to a benefit."""
-    planner, here = runtime.retriever.planner, {start}
+    planner, group = runtime.retriever.planner, {start}
     if local_name(path[-1].predicate) not in _BENEFITS:
         return False
     for place, step in enumerate(path):
         following = set[str]()
         for subject, predicate, object_ in planner.joins:
             one, other = (subject, object_) if step.forward else (object_, subject)
-            if predicate == step.predicate and one in here:
+            if predicate == step.predicate and one in group:
                 last = place == len(path) - 1
                 following |= (
                     {other} if last or planner.leads(one, step, other, first=place == 0) else set()
                 )
-        here = following
-    return bool(here)
+        group = following
+    return bool(group)
 
 
 _WALKED: Final = 200  # paths followed along one relation path
@@ -145,17 +147,17 @@ def retrieve_random_paths(query: Query, runtime: Runtime, model: ChatModel | Non
                 worth = sum(h.confidence * runtime.rank.get(h.end, 0.0) for h in path.hops)
                 for hop in path.hops:
                     scores[hop.claim] = max(scores.get(hop.claim, 0.0), worth / len(path.hops))
-    known = {claim: fact for claim in scores if (fact := runtime.claims.get(claim))}
-    ranked = rank_all({c: s for c, s in scores.items() if c in known}, known)
-    return assemble(query, runtime, ranked, (), steps)
+    known_facts = {claim: fact for claim in scores if (fact := runtime.claims.get(claim))}
+    ranked_facts = rank_all({c: s for c, s in scores.items() if c in known_facts}, known_facts)
+    return assemble(query, runtime, ranked_facts, (), steps)
 
 
 def _steps_from_classes(runtime: Runtime) -> Mapping[str, list[tuple[Step, str]]]:
-    found: dict[str, list[tuple[Step, str]]] = defaultdict(list)
+    results: dict[str, list[tuple[Step, str]]] = defaultdict(list)
     for subject, predicate, object_ in sorted(runtime.retriever.planner.joins):
-        found[subject].append((Step(predicate), object_))
-        found[object_].append((Step(predicate, forward=False), subject))
-    return found
+        results[subject].append((Step(predicate), object_))
+        results[object_].append((Step(predicate, forward=False), subject))
+    return results
 
 
 def _draw_path(
@@ -172,14 +174,14 @@ def _draw_path(
 
 def retrieve_bm25(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
     """Return the 30 best triples; of the whole base where the question names no concept."""
-    near = {f.claim: f for iri in query.concepts for f in claims_at(runtime.facts, iri)}
+    facts = {f.claim: f for iri in query.concepts for f in claims_at(runtime.facts, iri)}
     most = runtime.settings.baselines.triples
     words_of_query = expand(query, runtime.facts)
-    hits = runtime.library.by_words(words_of_query, most, (CLAIM,), near)
-    known = near or runtime.claims
-    scores = {h.unit.iri: h.score for h in hits if h.unit.iri in known}
-    steps = ({"step": "subgraph", "claims": len(near)}, recall("BM25", hits))
-    return assemble(query, runtime, rank_all(scores, known), (), steps)
+    hits = runtime.library.by_words(words_of_query, most, (CLAIM,), facts)
+    known_facts = facts or runtime.claims
+    scores = {h.unit.iri: h.score for h in hits if h.unit.iri in known_facts}
+    steps = ({"step": "subgraph", "claims": len(facts)}, recall("BM25", hits))
+    return assemble(query, runtime, rank_all(scores, known_facts), (), steps)
 
 
 def retrieve_transe(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieval:
@@ -194,29 +196,29 @@ def retrieve_rotate(query: Query, runtime: Runtime, model: ChatModel | None) -> 
 
 def _retrieve(kind: str, query: Query, runtime: Runtime) -> Retrieval:
     settings = runtime.settings.baselines
-    near = _within(query, runtime, settings.hops)
+    facts = _within(query, runtime, settings.hops)
     embedding = runtime.shelf.translation(kind)
     distances = {
         fact.claim: embedding.distance(fact.subject, fact.predicate.value, fact.object)
-        for fact in near.values()
+        for fact in facts.values()
     }
     scores = {claim: 1 / (1 + far) for claim, far in distances.items() if far != float("inf")}
-    ranked = rank_all(scores, near)[: settings.triples]
+    ranked_facts = rank_all(scores, facts)[: settings.triples]
     steps = (
-        {"step": "subgraph", "hops": settings.hops, "claims": len(near)},
+        {"step": "subgraph", "hops": settings.hops, "claims": len(facts)},
         {"step": kind, "ranked": len(scores)},
     )
-    return assemble(query, runtime, ranked, (), steps)
+    return assemble(query, runtime, ranked_facts, (), steps)
 
 
 def _within(query: Query, runtime: Runtime, hops: int) -> dict[str, Fact]:
     """Collect the claims at most ``hops`` from the question's concepts."""
-    found: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     reached, front = set(query.concepts), set(query.concepts)
     for _ in range(hops):
-        here = {f.claim: f for iri in sorted(front) for f in claims_at(runtime.facts, iri)}
-        found |= here
-        front = {end for f in here.values() if not f.language for end in (f.subject, f.object)}
+        record = {f.claim: f for iri in sorted(front) for f in claims_at(runtime.facts, iri)}
+        facts |= record
+        front = {end for f in record.values() if not f.language for end in (f.subject, f.object)}
         front -= reached
         reached |= front
-    return found
+    return facts

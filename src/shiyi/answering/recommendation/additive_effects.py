@@ -82,8 +82,8 @@ def find_shared(
     ``include_all``, pairs of medicines and pairs on record add up as well.
     """
     found, ends = dict[tuple[tuple[str, ...], ...], list[SharedEffects]](), tuple(ends)
-    kin = {end: (k for each in end for k in safety.facts.siblings(each)) for end in ends}
-    things = {end: [list_effects(safety, each) for each in (*end, *kin[end])] for end in ends}
+    kin = {end: (k for iri in end for k in safety.facts.siblings(iri)) for end in ends}
+    things = {end: [list_effects(safety, name) for name in (*end, *kin[end])] for end in ends}
     for effect in EFFECTS:
         known = [record for end in ends if (record := _record(safety, effect, end, things[end]))]
         pairs = [
@@ -116,27 +116,27 @@ def _record(
     safety: Safety, effect: Effect, end: tuple[str, ...], things: Iterable[_Recorded]
 ) -> Record | None:
     """Return the first of the things that one name may mean that has the effect, or of its kin."""
-    for each in things:
-        if fact := effect_of(safety, effect, each):
-            return Record(each[0], fact, end, _weight(safety, fact))
+    for thing in things:
+        if fact := effect_of(safety, effect, thing):
+            return Record(thing[0], fact, end, _weight(safety, fact))
     return None
 
 
 def list_effects(safety: Safety, thing: str) -> _Recorded:
     """Return the effects of a thing, its kind or ingredients; its interactions with their notes."""
     facts, made_of = safety.facts, [f.object for f in safety.facts.of(thing, SHIYI.hasIngredient)]
-    near = [n for each in (thing, *made_of) for n in facts.above(each)]
+    near = [n for name in (thing, *made_of) for n in facts.above(name)]
     effects = (SHIYI.hasAdverseReaction, SHIYI.hasTherapeuticClass)
-    met = [f for each in near for f in facts.of(each, SHIYI.interactsWith)]
+    met = [f for iri in near for f in facts.of(iri, SHIYI.interactsWith)]
     surest = heapq.nsmallest(_MOST_NOTED, met, key=lambda f: (-f.confidence, f.claim))
     notes = [(f, note) for f in surest if (note := _note(safety, f))]
-    return thing, [f for each in near for f in facts.of(each, *effects)], notes
+    return thing, [f for iri in near for f in facts.of(iri, *effects)], notes
 
 
 def effect_of(safety: Safety, effect: Effect, things: _Recorded) -> Fact | None:
     """Return the surest claim that records an effect among those :func:`list_effects` a thing."""
-    _, recorded, noted = things
-    if own := next((f for f in recorded if effect.is_reaction(f)), None):
+    _, facts, noted = things
+    if own := next((f for f in facts if effect.is_reaction(f)), None):
         return own
     cue = _CUES[effect.phrase]
     some = [f for f, note in noted if cue.search(note)]
@@ -158,7 +158,7 @@ def _weight(safety: Safety, fact: Fact) -> int:
 def _is_meal(safety: Safety, effect: Effect, one: Record, other: Record) -> bool:
     """Return whether two things are foods of which none is rated major, or one thing twice."""
     rated = effect.of_meals and _MAJOR in (one.weight, other.weight)
-    meal = all(_is_eaten(safety, each) for each in (one, other)) and not rated
+    meal = all(_is_eaten(safety, record) for record in (one, other)) and not rated
     return meal or bool(set(one.end).intersection(other.end))
 
 
@@ -167,13 +167,13 @@ def _is_unstated(safety: Safety, effect: Effect, one: Record, other: Record) -> 
     facts, both = safety.facts, (one, other)
     if _is_meal(safety, effect, one, other):
         return False
-    if all(facts.is_a(each.thing, SHIYI.Drug) for each in both):
+    if all(facts.is_a(record.thing, SHIYI.Drug) for record in both):
         return False
     first, then = (other, one) if facts.is_a(one.thing, SHIYI.Drug) else both
-    beside = Person(drugs=then.end)
-    findings = [f for thing in (first.thing, *first.end) for f in safety.check(thing, beside)]
-    denied = [f for thing in first.end for t in then.end for f in safety.denials(thing, t)]
-    return not (denied or any(f.against in (then.thing, *then.end) for f in findings))
+    person = Person(drugs=then.end)
+    findings = [f for thing in (first.thing, *first.end) for f in safety.check(thing, person)]
+    denied_facts = [f for thing in first.end for t in then.end for f in safety.denials(thing, t)]
+    return not (denied_facts or any(f.against in (then.thing, *then.end) for f in findings))
 
 
 def _is_eaten(safety: Safety, record: Record) -> bool:
@@ -205,12 +205,12 @@ def repeats(verbalizer: Verbalizer, one: Iterable[str], other: Iterable[str]) ->
     facts, others = verbalizer.facts, tuple(other)
     for first, then in itertools.product(one, others):
         beside = facts.medicines_in(then)
-        for each in facts.medicines_in(first) if first != then else ():
-            if each in beside:
-                x, z = (then, first) if each == first else (first, then)
-                names = {"x": verbalizer.name(x), "y": verbalizer.name(each)}
-                names |= {} if each == z else {"z": verbalizer.name(z)}
-                key = "v_contains" if each == z else "v_both_contain"
+        for medicine in facts.medicines_in(first) if first != then else ():
+            if medicine in beside:
+                x, z = (then, first) if medicine == first else (first, then)
+                names = {"x": verbalizer.name(x), "y": verbalizer.name(medicine)}
+                names |= {} if medicine == z else {"z": verbalizer.name(z)}
+                key = "v_contains" if medicine == z else "v_both_contain"
                 yield capital(verbalizer.verbalize(key, **names), verbalizer.language)
 
 
@@ -228,12 +228,12 @@ def write_additive_effects(
     context: AnswerContext, shared_effects: Iterable[SharedEffects], part: Contribution
 ) -> None:
     """Write one sentence and one warning for what the same things have in common."""
-    for each in shared_effects:
-        if len({context.verbalizer.name(record.thing) for record in each.records}) < 2:
+    for effects in shared_effects:
+        if len({context.verbalizer.name(record.thing) for record in effects.records}) < 2:
             continue
-        part.opening.item(*write_shared(context.verbalizer, each))
+        part.opening.item(*write_shared(context.verbalizer, effects))
         text = part.opening.lines[-1].text
-        facts = [record.fact for record in each.records]
+        facts = [record.fact for record in effects.records]
         part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))
         part.note(*facts)
         part.shown.add(text)

@@ -39,17 +39,17 @@ def advise(
         part.section("h_ask").add(part.follow_up[-1])
         write_red_flags(context, (), part, persist=True)
         return part
-    chosen = _select_varied(context, choice.open, min(limit, _MOST_CHOICES))
-    _write_opening(context, choice, chosen, part)
+    candidates = _select_varied(context, choice.open, min(limit, _MOST_CHOICES))
+    _write_opening(context, choice, candidates, part)
     write_vetoed(context, choice, part)
-    _labels(context, chosen, part)
-    part.paths += [*(path for c in chosen for path in c.reason()[:1]), *choice.paths]
-    _ask(context, chosen, part)
+    _labels(context, candidates, part)
+    part.paths += [*(path for c in candidates for path in c.reason()[:1]), *choice.paths]
+    _ask(context, candidates, part)
     ailments = context.parsed.ailments
     write_red_flags(context, ailments, part, persist=bool(ailments or context.parsed.aims))
     if _OPERATED in context.parsed.populations:
         part.section("h_doctor").add(context.verbalizer.verbalize("s_operation"))
-    if context.parsed.is_of_child() and chosen:
+    if context.parsed.is_of_child() and candidates:
         part.section("h_caution").add(context.verbalizer.verbalize("s_child"))
     if choice.loosened and ailments:
         part.missing.append(context.verbalizer.verbalize("m_season"))
@@ -62,10 +62,10 @@ def advise(
 
 def is_unclear(context: AnswerContext) -> bool:
     """Return whether words stand where the trouble should, and none of them was recognised."""
-    parsed = context.parsed
-    known = (*parsed.ailments, *parsed.constitutions, *parsed.aims)
-    described = parsed.profile.constitution or parsed.profile.conditions
-    return not (known or described) and bool(parsed.unknown)
+    question = context.parsed
+    ailments = (*question.ailments, *question.constitutions, *question.aims)
+    constitution = question.profile.constitution or question.profile.conditions
+    return not (ailments or constitution) and bool(question.unknown)
 
 
 def _select_varied(
@@ -81,9 +81,9 @@ def _select_varied(
             for f in context.facts.of(candidate.iri, SHIYI.hasIngredient)
             if f.object in main
         }
-        if all(used.get(each, 0) < _PER_MATERIAL for each in parts):
+        if all(used.get(part, 0) < _PER_MATERIAL for part in parts):
             picked.append(candidate)
-            used |= {each: used.get(each, 0) + 1 for each in parts}
+            used |= {part: used.get(part, 0) + 1 for part in parts}
     dishes = [c for c in picked if context.facts.is_a(c.iri, SHIYI.Dish)][: (limit + 2) // 3]
     others = [c for c in picked if c not in dishes][: limit - len(dishes)]
     return tuple(c for c in picked if c in dishes or c in others)
@@ -118,9 +118,9 @@ def _write_opening(
     spaced = [(text + verbalizer.space, facts) for text, facts in pieces]
     checked = context.parsed.groups and context.parsed.meets_anything()  # with its own verdict
     nothing = [] if checked else [(verbalizer.verbalize("o_nothing"), ())]
-    found = [*spaced, *(_choices(context, "o_recommend", reasons) if chosen else nothing)]
-    if found:
-        part.opening.item(*found)
+    results = [*spaced, *(_choices(context, "o_recommend", reasons) if chosen else nothing)]
+    if results:
+        part.opening.item(*results)
 
 
 def _choices(context: AnswerContext, key: str, reasons: Iterable[tuple[str, Piece]]) -> list[Piece]:
@@ -223,12 +223,12 @@ def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contributi
 
 def _unknown_of_person(context: AnswerContext, is_advised: bool) -> str:
     """Return the key of the question for medicines and pregnancy, empty where both are known."""
-    parsed = context.parsed
-    if parsed.person.drugs:
+    question = context.parsed
+    if question.person.drugs:
         return ""
-    pregnant = any(s.endswith("population-pregnant") for s in parsed.person.states)
-    may_be = is_advised and not (parsed.is_of_child() or pregnant)
-    may_be = may_be and parsed.profile.sex != "male" and parsed.profile.pregnant is None
-    if parsed.frame.has_cue("no-medicines"):
+    pregnant = any(s.endswith("population-pregnant") for s in question.person.states)
+    may_be = is_advised and not (question.is_of_child() or pregnant)
+    may_be = may_be and question.profile.sex != "male" and question.profile.pregnant is None
+    if question.frame.has_cue("no-medicines"):
         return "q_pregnant" if may_be else ""
     return "q_drugs_pregnant" if may_be else "q_drugs"

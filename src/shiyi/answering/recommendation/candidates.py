@@ -85,8 +85,8 @@ class Candidate:
         if not ways:
             return ()
         best = min(ways.items(), key=lambda way: (self._rank(way[1]), way[0]))[1]
-        asked = {start: path for start, path in best.items() if start not in self.beside}
-        return tuple((asked or best).values())
+        paths = {start: path for start, path in best.items() if start not in self.beside}
+        return tuple((paths or best).values())
 
     def _rank(self, way: Mapping[str, Path]) -> tuple[bool, int, int, bool, float]:
         asked = sum(start not in self.beside for start in way)
@@ -169,8 +169,8 @@ def _is_plain_food(iri: str, facts: Facts) -> bool:
     """Return whether a thing is a food or a dish of foods alone, no herb that is eaten too."""
     parts = [f.object for f in facts.of(iri, SHIYI.hasIngredient)] or [iri]
     return all(
-        facts.classes.get(each) == "Food" or bool(facts.of(each, SHIYI.hasFoodGroup))
-        for each in parts
+        facts.classes.get(part) == "Food" or bool(facts.of(part, SHIYI.hasFoodGroup))
+        for part in parts
     )
 
 
@@ -232,7 +232,9 @@ def _relax_wants(
 
 def _is_of(iri: str, groups: Collection[str], facts: Facts) -> bool:
     return any(
-        f.object in groups for near in facts.above(iri) for f in facts.of(near, SHIYI.hasFoodGroup)
+        f.object in groups
+        for broader in facts.above(iri)
+        for f in facts.of(broader, SHIYI.hasFoodGroup)
     )
 
 
@@ -270,36 +272,36 @@ def _check_candidates(
     safety: Safety,
 ) -> list[Candidate]:
     """Check the likeliest; further ones only while too few of them may be suggested."""
-    judged: list[Candidate] = []
+    candidates: list[Candidate] = []
     free, beside = 0, parsed.intake
     for candidate in ordered:
-        if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
+        if len(candidates) >= _MOST_JUDGED and free >= _ENOUGH:
             break
         if beside and _adds_up(candidate.iri, beside, safety):
             continue
-        judged.append(_judge(candidate, parsed, differential, facts, safety))
-        free += _is_open(judged[-1])
-    return judged
+        candidates.append(_judge(candidate, parsed, differential, facts, safety))
+        free += _is_open(candidates[-1])
+    return candidates
 
 
 def _adds_up(iri: str, beside: Iterable[tuple[str, ...]], safety: Safety) -> bool:
     """Return whether a thing adds to an effect of what is taken beside it."""
     adding = find_shared(safety, [(iri,), *beside])
-    return any(iri in record.end for each in adding for record in each.records)
+    return any(iri in record.end for effects in adding for record in effects.records)
 
 
 def _drop_unsupported(parsed: Question, paths: Iterable[Path], safety: Safety) -> list[Path]:
     """Drop effects rated insufficient or absent; supplements need a rated effect if any has."""
     effect = SHIYI.isEffectiveFor.value  # the only property with evidence rated so
-    supported = [
+    supported_paths = [
         p
         for p in paths
         if p.hops[-1].predicate != effect or safety.evidences.supports(p.hops[-1].claim)
     ]
     if not parsed.wants_supplement:
-        return supported
-    rated = [p for p in supported if p.hops[-1].predicate == effect]
-    return rated or supported
+        return supported_paths
+    rated_paths = [p for p in supported_paths if p.hops[-1].predicate == effect]
+    return rated_paths or supported_paths
 
 
 def _ingredients_of(iri: str, facts: Facts) -> set[str]:
@@ -363,18 +365,18 @@ def _find_objections(
     if differential.leaning:
         wrong = _OPPOSITE[differential.leaning]
         same = [p.iri for p in differential.of_nature(differential.leaning)]
-        found = safety.against_states(candidate.iri, same)
+        findings = safety.against_states(candidate.iri, same)
         return (
-            (found, "")
-            if found or candidate.effect != wrong
+            (findings, "")
+            if findings or candidate.effect != wrong
             else ((), "hot" if differential.leaning == "cold" else "cold")
         )
-    found = safety.against_states(candidate.iri, [p.iri for p in differential.patterns])
+    findings = safety.against_states(candidate.iri, [p.iri for p in differential.patterns])
     if not differential.is_undecided:
-        return found, ""
+        return findings, ""
     if candidate.effect == "cooling":
-        return found, "hot"
+        return findings, "hot"
     if candidate.effect == "warming":
-        return found, "cold"
-    natures = {p.nature for p in differential.patterns for f in found if f.against == p.iri}
-    return found, "hot" if natures == {"cold"} else "cold" if natures == {"hot"} else ""
+        return findings, "cold"
+    natures = {p.nature for p in differential.patterns for f in findings if f.against == p.iri}
+    return findings, "hot" if natures == {"cold"} else "cold" if natures == {"hot"} else ""

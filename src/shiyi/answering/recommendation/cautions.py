@@ -45,8 +45,8 @@ def _select_findings(
     states = sorted((f for f in states if _concerns(context, f)), key=lambda f: _state(context, f))
     states = [f for f in states if not (drugs and f.against.endswith("-anticoagulated"))]
     gravest: dict[str, Finding] = {}
-    for each in states:
-        gravest.setdefault(each.against, each)
+    for finding in states:
+        gravest.setdefault(finding.against, finding)
     return drugs, list(gravest.values())
 
 
@@ -137,11 +137,11 @@ def precedence(
     that most sources name, and the one that is unsuitable in the fewest states.
     """
     facts, evidences = context.facts, context.evidences
-    members = {low for each in things for low in facts.below(each) if low != each}
+    members = {low for iri in things for low in facts.below(iri) if low != iri}
 
     def place(thing: str, fact: Fact) -> tuple[object, ...]:
         single = members.isdisjoint(facts.below(thing))
-        sources = len({each.source for each in evidences.of(fact.claim, "en")})
+        sources = len({evidence.source for evidence in evidences.of(fact.claim, "en")})
         states = len(facts.inverse(thing, SHIYI.unsuitableFood))
         sure = round(fact.confidence, 1)
         forbidden = fact.predicate in (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)

@@ -22,13 +22,13 @@ def terms(text: str) -> list[str]:
     >>> terms("枸杞子 Goji")
     ['枸', '杞', '子', '枸杞', '杞子', 'goji']
     """
-    found: list[str] = []
+    results: list[str] = []
     for run in _RUN.findall(text.lower()):
         if run[0] >= "\u3400":
-            found += [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
+            results += [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
         else:
-            found.append(run.strip("'.-"))
-    return found
+            results.append(run.strip("'.-"))
+    return results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class TextIndex:
     def bm25(cls, documents: Sequence[str]) -> Self:
         """Weigh terms as Okapi BM25 does, k1 1.2 and b 0.75."""
         counts = [Counter(terms(text)) for text in documents]
-        length = np.array([max(1, each.total()) for each in counts], dtype=np.float64)
+        length = np.array([max(1, count.total()) for count in counts], dtype=np.float64)
         mean = float(length.mean()) if len(length) else 1.0
         n = len(counts)
 
@@ -60,11 +60,11 @@ class TextIndex:
         """Weigh terms by frequency and rarity, each document of length 1."""
         counts = [Counter(terms(text)) for text in documents]
         n = len(counts)
-        seen = Counter(term for each in counts for term in each)
+        seen = Counter(term for count in counts for term in count)
         norms = [
-            math.sqrt(sum((tf * math.log(1 + n / seen[term])) ** 2 for term, tf in each.items()))
+            math.sqrt(sum((tf * math.log(1 + n / seen[term])) ** 2 for term, tf in count.items()))
             or 1.0
-            for each in counts
+            for count in counts
         ]
 
         def weigh(tf: float, df: int, place: int) -> float:
@@ -79,7 +79,7 @@ class TextIndex:
         counts: Sequence[Counter[str]],
         weigh: Callable[[float, int, int], float],
     ) -> Self:
-        seen = Counter(term for each in counts for term in each)
+        seen = Counter(term for count in counts for term in count)
         place = {term: i for i, term in enumerate(sorted(seen))}
         postings = sorted(
             (place[term], row, weigh(tf, seen[term], row))
@@ -131,9 +131,9 @@ def neighbourhoods(sentences: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 
     ``sentences`` holds both ends of each claim and the claim written as a sentence.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    results: dict[str, list[str]] = defaultdict(list)
     for one, other, sentence in sentences:
-        found[one].append(sentence)
+        results[one].append(sentence)
         if other:
-            found[other].append(sentence)
-    return {node: " ".join(texts) for node, texts in found.items()}
+            results[other].append(sentence)
+    return {node: " ".join(texts) for node, texts in results.items()}

@@ -57,7 +57,7 @@ class Case:
     @property
     def steps(self) -> tuple[tuple[str, str], ...]:
         """List pairs of words, from what to what was reasoned."""
-        texts = {each.iri: each.text for each in self.words}
+        texts = {word.iri: word.text for word in self.words}
         pairs = ((w.text, texts[to]) for w in self.words for to in w.leads_to if to in texts)
         return tuple(sorted(pairs))
 
@@ -162,8 +162,8 @@ def chains(store: QuadStore, school: str = "") -> Iterator[Chain]:
         for quad in store.match(None, RDF.type, SHIYI.School)
         if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_SCHOOLS)
     }
-    found = match_own(store, None, RDF.type, SHIYI.ReasoningChain, None)
-    for quad in sorted(found, key=lambda q: (str(q.graph_name), text(q.subject))):
+    quads = match_own(store, None, RDF.type, SHIYI.ReasoningChain, None)
+    for quad in sorted(quads, key=lambda q: (str(q.graph_name), text(q.subject))):
         own, node, place = _own(store, text(quad.subject)), quad.subject, quad.graph_name
         if not isinstance(place, NamedNode):
             continue
@@ -181,7 +181,7 @@ def chains(store: QuadStore, school: str = "") -> Iterator[Chain]:
             _first(own, SHIYI.answerText),
             tuple(tuple(line.split("\t")) for line in _first(own, RDF.value).splitlines()),
             _first(reasoning, RDF.value),
-            tuple(sorted(each for each in origins if each != text(node))),
+            tuple(sorted(origin for origin in origins if origin != text(node))),
             by,
         )
 
@@ -194,7 +194,7 @@ def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
     seen: set[tuple[str, str]] = set()
     systems = {name: " ".join(texts) for name, texts in sentences("reasoning").items()}
     for chain in chains:
-        triples = "\n".join("\t".join(each) for each in chain.triples)
+        triples = "\n".join("\t".join(triple) for triple in chain.triples)
         for task, target in (("reasoning", chain.reasoning), ("triples", triples)):
             if target and (task, chain.question) not in seen:
                 seen.add((task, chain.question))
@@ -232,26 +232,26 @@ class CaseCount:
 
 def count_cases(store: QuadStore, concept: str) -> CaseCount:
     """Count the cases that name a concept, or are filed under it; none is quoted."""
-    found: dict[str, NamedNode] = {}
+    nodes: dict[str, NamedNode] = {}
     words, node = Counter[str](), NamedNode(concept)
     for quad in match_own(store, None, SHIYI.recordedIn, node, None):
         if isinstance(place := quad.graph_name, NamedNode) and place.value.startswith(_CASES):
-            found[text(quad.subject)] = place
+            nodes[text(quad.subject)] = place
     for quad in match_own(store, None, SHIYI.theReferenceOf, node, None):
         place = quad.graph_name
         if isinstance(place, NamedNode) and isinstance(quad.subject, NamedNode):
-            found[text_value(store, quad.subject, SHIYI.mentionedIn, place)] = place
+            nodes[text_value(store, quad.subject, SHIYI.mentionedIn, place)] = place
             words[text_value(store, quad.subject, RDFS.label, place)] += 1
 
     def count_texts(predicate: NamedNode) -> Counter[str]:
         return Counter(
-            text_value(store, NamedNode(case), predicate, place) for case, place in found.items()
+            text_value(store, NamedNode(case), predicate, place) for case, place in nodes.items()
         )
 
-    samples = list_sample_sources(store) if found else frozenset[str]()
+    samples = list_sample_sources(store) if nodes else frozenset[str]()
     sources = count_texts(PROV.wasDerivedFrom)
     return CaseCount(
-        len(found),
+        len(nodes),
         sum(n for source, n in sources.items() if source in samples),
         _sort_counts(count_texts(SHIYI.ageGroup)),
         _sort_counts(count_texts(SHIYI.sex)),
@@ -260,5 +260,5 @@ def count_cases(store: QuadStore, concept: str) -> CaseCount:
 
 
 def _sort_counts(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ranked = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     return tuple((each, n) for each, n in ranked if each)

@@ -131,8 +131,8 @@ class State:
     def select(self, query: Query) -> dict[int, Unit]:
         """Return the units that a query matches, by their rows, in order."""
         hits = self.searcher.search(query, max(1, self.searcher.num_docs)).hits
-        found = (self.read(address) for _, address in hits)
-        return dict(sorted(found, key=lambda each: each[0]))
+        results = (self.read(address) for _, address in hits)
+        return dict(sorted(results, key=lambda row: row[0]))
 
     def read(self, address: object) -> tuple[int, Unit]:
         """Return the row and the unit of a search result."""
@@ -180,9 +180,9 @@ class Library:
         kinds, rows = _write(index, units, embedder)
         if folder is not None:
             arrays: dict[str, NDArray[np.generic]] = {
-                _PACKED + each.name: np.frombuffer(each.read_bytes(), np.uint8)
-                for each in sorted(place.path.iterdir())
-                if each.stat().st_size
+                _PACKED + path.name: np.frombuffer(path.read_bytes(), np.uint8)
+                for path in sorted(place.path.iterdir())
+                if path.stat().st_size
             }
             arrays |= {"kinds": kinds} | ({} if rows is None else {_VECTORS: rows})
             model = embedder.identity if embedder else ""
@@ -198,23 +198,23 @@ class Library:
         """
         if not (folder / FILE).is_file():
             raise IndexMismatchError(f"{folder} has no index of texts: run `shiyi index`")
-        mapped = Memmap.open(folder / FILE, format=_FORMAT, release=release)
+        memmap = Memmap.open(folder / FILE, format=_FORMAT, release=release)
         place = _Folder()
-        for name, content in mapped.arrays.items():
+        for name, content in memmap.arrays.items():
             if name.startswith(_PACKED):
                 (place.path / Path(name).name).write_bytes(content.tobytes())
-        kinds = mapped["kinds"]
-        is_same = embedder is not None and mapped.about.get("model") == embedder.identity
-        vectors = (mapped[_VECTORS],) if is_same else ()
+        kinds = memmap["kinds"]
+        is_same = embedder is not None and memmap.about.get("model") == embedder.identity
+        vectors = (memmap[_VECTORS],) if is_same else ()
         try:
             index = Index.open(str(place.path))
             searcher = index.searcher()
         except ValueError as fault:
             raise IndexMismatchError(
-                f"{mapped.path} is damaged ({fault}): run `shiyi index`"
+                f"{memmap.path} is damaged ({fault}): run `shiyi index`"
             ) from fault
-        if any(len(each) != len(kinds) for each in vectors) or searcher.num_docs != len(kinds):
-            raise IndexMismatchError(f"{mapped.path} is damaged: run `shiyi index`")
+        if any(len(vector) != len(kinds) for vector in vectors) or searcher.num_docs != len(kinds):
+            raise IndexMismatchError(f"{memmap.path} is damaged: run `shiyi index`")
         return cls(State(searcher, kinds, vectors), embedder, index, place)
 
     def __len__(self) -> int:
@@ -238,18 +238,18 @@ class Library:
             touched = {*gone, *(unit.iri for unit in come)}
             read = defaultdict[str, list[str]](list)
             for claim, passages in read_in.items():
-                for each in passages:
-                    read[each].append(claim)
-            met = state.select(_any(_terms("claims", touched), _terms("iri", [*read])))
+                for passage in passages:
+                    read[passage].append(claim)
+            units = state.select(_any(_terms("claims", touched), _terms("iri", [*read])))
             kinds, writer = state.kinds.copy(), self._index.writer(_HEAP, num_threads=1)
-            for number, unit in met.items():
+            for number, unit in units.items():
                 if unit.kind == CLAIM:
                     if unit.iri not in touched:
                         continue
                     kinds[number] = _GONE
                 writer.delete_documents_by_query(_term("number", number))
                 if unit.kind != CLAIM:
-                    others = (each for each in unit.claims if each not in touched)
+                    others = (iri for iri in unit.claims if iri not in touched)
                     writer.add_document(_document(unit, number, (*others, *read[unit.iri])))
             first = len(kinds)
             for number, unit in enumerate(come, first):
@@ -272,7 +272,7 @@ class Library:
         ``kinds`` and ``claims`` leave only units of these kinds, or that bear one of these claims.
         """
         state, tokens = self.state, dict.fromkeys(words(text))
-        asked = [each for each in tokens if each not in _STOP][:_MOST_WORDS] or list(tokens)
+        asked = [token for token in tokens if token not in _STOP][:_MOST_WORDS] or list(tokens)
         count = state.searcher.num_docs
         if count >= _FEWEST:
             rare = [
@@ -296,20 +296,20 @@ class Library:
         state = self.state
         if self.embedder is None or not state.vectors or not texts or k < 1:
             return tuple(() for _ in texts)
-        asked = self.embedder.encode(texts)
+        vectors = self.embedder.encode(texts)
         wanted = state.kinds != _GONE
         if kinds:
-            wanted &= np.isin(state.kinds, [_KINDS.index(each) for each in kinds])
-        found: list[Near] = [[] for _ in texts]
+            wanted &= np.isin(state.kinds, [_KINDS.index(kind) for kind in kinds])
+        results: list[Near] = [[] for _ in texts]
         first = 0
         for rows in state.vectors:
             there = wanted[first : first + len(rows)]
-            for near, some in zip(found, search_nearest(rows, asked, k, there), strict=True):
+            for near, some in zip(results, search_nearest(rows, vectors, k, there), strict=True):
                 near += [(first + place, cosine) for place, cosine in some if cosine > 0]
             first += len(rows)
-        best = [sorted(near, key=lambda each: (-each[1], each[0]))[:k] for near in found]
-        units = state.select(_terms("number", {place for near in best for place, _ in near}))
-        return tuple(tuple(Hit(units[place], cosine) for place, cosine in near) for near in best)
+        best = [sorted(group, key=lambda row: (-row[1], row[0]))[:k] for group in results]
+        units = state.select(_terms("number", {place for group in best for place, _ in group}))
+        return tuple(tuple(Hit(units[place], cosine) for place, cosine in group) for group in best)
 
     def texts_of(self, claims: Collection[str], kinds: Collection[str]) -> tuple[Unit, ...]:
         """Return the texts of some kinds that bear any of these claims."""
@@ -369,12 +369,12 @@ def _term(name: str, value: str | int) -> Query:
 
 def _terms(name: str, values: Collection[str] | Collection[int]) -> Query:
     if 0 < len(values) <= _SINGLY:
-        return _any(*(_term(name, each) for each in values))
+        return _any(*(_term(name, value) for value in values))
     return Query.term_set_query(_SCHEMA, name, list(values))
 
 
 def _any(*queries: Query) -> Query:
-    return Query.boolean_query([(Occur.Should, each) for each in queries])
+    return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
 def _narrow_query(query: Query, kinds: Collection[str], claims: Collection[str]) -> Query:
@@ -388,11 +388,11 @@ def _narrow_query(query: Query, kinds: Collection[str], claims: Collection[str])
 
 def level_texts(library: Library, store: QuadStore, facts: Facts) -> None:
     """Bring a library that was written at the build to the claims as they are since."""
-    known = {f.claim: f for found in facts.by_subject.values() for f in found if not f.derived}
+    known_facts = {f.claim: f for row in facts.by_subject.values() for f in row if not f.derived}
     indexed = library.claims()
-    if indexed != known.keys():
-        come = [known[each] for each in sorted(known.keys() - indexed)]
-        change_texts(library, store, facts, indexed - known.keys(), come)
+    if indexed != known_facts.keys():
+        new_facts = [known_facts[each] for each in sorted(known_facts.keys() - indexed)]
+        change_texts(library, store, facts, indexed - known_facts.keys(), new_facts)
 
 
 def change_texts(

@@ -36,19 +36,19 @@ class Neighbourhood:
 
     def seeds(self, text: str, kinds: Collection[str] = ()) -> tuple[Mention, ...]:
         """Return the mentions linked at or above the gate; of ``kinds`` where there are any."""
-        found = tuple(
-            each
-            for each in self.linker.link(text)
-            if each.iri and not each.negated and each.score >= self.min_cosine
+        mentions = tuple(
+            mention
+            for mention in self.linker.link(text)
+            if mention.iri and not mention.negated and mention.score >= self.min_cosine
         )
-        typed = tuple(each for each in found if each.kind in kinds)
-        return typed or found
+        typed_mentions = tuple(mention for mention in mentions if mention.kind in kinds)
+        return typed_mentions or mentions
 
     def around(self, iri: str) -> tuple[tuple[Link, float], ...]:
         """Return the claims at a concept with confidence times rating, best first."""
         weighed = [
-            (each, each.confidence * RATING.get(self.ratings.get(each.claim, ""), 0.9))
-            for each in self.links.get(iri, ())
+            (link, link.confidence * RATING.get(self.ratings.get(link.claim, ""), 0.9))
+            for link in self.links.get(iri, ())
         ]
         weighed.sort(key=lambda pair: (-pair[1], pair[0].claim))
         return tuple(weighed[: self.per_node])

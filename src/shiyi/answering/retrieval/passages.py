@@ -47,10 +47,10 @@ class Unit:
     ) -> Self:
         """Assemble a text, cut where it is too long."""
         pieces, left = list[str](), _LONGEST
-        for each in parts:
+        for part in parts:
             if left > 0:
-                pieces.append(each[:left])
-                left -= len(each) + 1
+                pieces.append(part[:left])
+                left -= len(part) + 1
         return cls(iri, kind, " ".join(pieces), claims, section, tuple(pieces))
 
 
@@ -60,8 +60,8 @@ def units(store: QuadStore, facts: Facts) -> Iterator[Unit]:
     Derived claims are left out: they repeat their premises.
     """
     notes = _notes(store)
-    for found in facts.by_subject.values():
-        for fact in found:
+    for row in facts.by_subject.values():
+        for fact in row:
             if not fact.derived:
                 parts = (*_parts(facts, fact), *notes.get(fact.claim, ()))
                 yield Unit.of(fact.claim, CLAIM, parts, (fact.claim,))
@@ -111,13 +111,13 @@ def _notes(store: QuadStore) -> Mapping[str, tuple[str, ...]]:
         for quad in match_own(store, None, predicate, None, _DEFAULT):
             node, note = text(quad.subject), text(quad.object)
             texts[node] = (*texts.get(node, ()), once.setdefault(note, note))
-    found = dict[str, tuple[str, ...]]()
+    results = dict[str, tuple[str, ...]]()
     for quad in match_own(store, None, SHIYI.evidence, None, _DEFAULT):
         if notes := texts.get(text(quad.object)):
             claim = text(quad.subject)
-            known = found.get(claim, ())
-            found[claim] = (*known, *(each for each in notes if each not in known))
-    return found
+            known = results.get(claim, ())
+            results[claim] = (*known, *(each for each in notes if each not in known))
+    return results
 
 
 def _passages(store: QuadStore) -> Iterator[Unit]:
@@ -164,11 +164,11 @@ def _made_of(
 
 def _titles(store: QuadStore, node: NamedNode) -> str:
     """Return the titles from the book down to the leaf."""
-    found: list[str] = []
+    results: list[str] = []
     for _ in range(_DEEPEST):
         above = next((q.object for q in store.match(node, SHIYI.partOfSection, None, None)), None)
         if not isinstance(above, NamedNode):
             break
-        found += [text(q.object) for q in store.match(above, RDFS.label, None, None)][:1]
+        results += [text(q.object) for q in store.match(above, RDFS.label, None, None)][:1]
         node = above
-    return " > ".join(reversed(found))
+    return " > ".join(reversed(results))

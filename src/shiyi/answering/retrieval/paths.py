@@ -201,12 +201,12 @@ class ProjectionFinder:
         concepts: Collection[str],
     ) -> "ProjectionFinder":
         """Return one that walks a changed adjacency; ``concepts`` are reloaded."""
-        made = ProjectionFinder(projection, facts, planner, rank)
+        finder = ProjectionFinder(projection, facts, planner, rank)
         classes = self._classes.after(projection.nodes, facts.classes, concepts)
-        made.__dict__["_classes"] = classes
+        finder.__dict__["_classes"] = classes
         if planner is self.planner:
-            made.__dict__["_leading_on"] = self._leading_on
-        return made
+            finder.__dict__["_leading_on"] = self._leading_on
+        return finder
 
     def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
         """Return at most ``limit`` paths."""
@@ -216,16 +216,16 @@ class ProjectionFinder:
         """Return all paths where they are few, else those that may be suggested or shown."""
         fits = [self._fits(name, sought.wanted) for name in self._classes.names]
         wanted = np.array(fits, dtype=bool)
-        found = [self._ways(path, seeds, sought.least, wanted) for path, seeds in errands]
-        if sum(map(len, found)) <= _ALL:
+        results = [self._ways(path, seeds, sought.least, wanted) for path, seeds in errands]
+        if sum(map(len, results)) <= _ALL:
             chosen: Iterable[Sequence[int] | path_search.Places] = [
-                range(len(ways)) for ways in found
+                range(len(ways)) for ways in results
             ]
         else:
-            chosen = self._choose_rows(found, sought)
+            chosen = self._choose_rows(results, sought)
         return [
             PathSearch(tuple(ways.paths(rows)), len(ways), ways.cut)
-            for ways, rows in zip(found, chosen, strict=True)
+            for ways, rows in zip(results, chosen, strict=True)
         ]
 
     def _ways(
@@ -243,7 +243,7 @@ class ProjectionFinder:
 
     def _fits(self, name: str, targets: Collection[NamedNode]) -> bool:
         above = self.facts.schema.above.get(name, frozenset())
-        return any(local_name(each.value) in above for each in targets)
+        return any(local_name(node.value) in above for node in targets)
 
     def _leads(self, step: Step, first: bool) -> path_search.Bools:
         """Return between which classes advice may be looked for along a step."""
@@ -251,7 +251,7 @@ class ProjectionFinder:
         if known is None:
             names = self._classes.names
             leads = partial(self.planner.leads, first=first)
-            rows = [[leads(one, step, other) for other in names] for one in names]
+            rows = [[leads(name, step, other) for other in names] for name in names]
             known = self._leading_on[step, first] = np.array(rows, dtype=bool)
         return known
 
@@ -372,16 +372,16 @@ class Retriever:
         if self.settings.scorer not in SCORERS:
             raise FormatError("scorer", self.settings.scorer, list(SCORERS))
         errands = self._plan_searches(seeds, targets, first)
-        sought = Goal(
+        goal = Goal(
             tuple(targets), minimum, self.settings.scorer, self.settings.limit, frozenset(favoured)
         )
-        found: dict[tuple[str, ...], Path] = {}
+        paths: dict[tuple[str, ...], Path] = {}
         plans: dict[RelationPath, None] = {}
         queries: list[str] = []
         notes: list[str] = []
         steps: list[Mapping[str, Any]] = []
         ran = set[str]()
-        for (plan, group), walk in zip(errands, self.finder.gather(errands, sought), strict=True):
+        for (plan, group), walk in zip(errands, self.finder.gather(errands, goal), strict=True):
             if walk.found:
                 plans[plan] = None
                 limit, hops = self.settings.limit, self.settings.max_hops
@@ -394,16 +394,16 @@ class Retriever:
                 steps.append(
                     {"step": "kept", "path": named, "found": walk.found, "kept": len(walk.paths)}
                 )
-            found |= {tuple([hop.claim for hop in path.hops]): path for path in walk.paths}
+            paths |= {tuple([hop.claim for hop in path.hops]): path for path in walk.paths}
             ran.add(walk.engine)
         rank = self.rank
         if self.ranking.scope == "query_subgraph":
-            rank = path_search.importance_on_paths(found.values(), self.ranking)
-        ranked = score_paths(found.values(), rank, SCORERS[self.settings.scorer])
-        shown = diverse(ranked, k)
+            rank = path_search.importance_on_paths(paths.values(), self.ranking)
+        ranked_paths = score_paths(paths.values(), rank, SCORERS[self.settings.scorer])
+        shown_paths = diverse(ranked_paths, k)
         return Retrieval(
-            tuple(ranked),
-            tuple(shown),
+            tuple(ranked_paths),
+            tuple(shown_paths),
             tuple(plans),
             tuple(queries),
             tuple(notes),
@@ -414,18 +414,18 @@ class Retriever:
     def _plan_searches(
         self, seeds: Iterable[str], targets: Collection[NamedNode], first: Plans
     ) -> list[Errand]:
-        found: list[Errand] = []
+        results: list[Errand] = []
         for start, group in sorted(_by_class(self.facts, seeds).items()):
             planned = self.planner.plan(
                 start, targets, self.settings.max_hops, self.settings.relation_paths
             )
             both_ways, plans = self.settings.allow_inverse, (*first.get(start, ()), *planned)
-            found += [
+            results += [
                 (plan, group)
                 for plan in dict.fromkeys(plans)
                 if both_ways or all(step.forward for step in plan)
             ]
-        return found
+        return results
 
 
 def _by_class(facts: Facts, seeds: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -433,4 +433,4 @@ def _by_class(facts: Facts, seeds: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for seed in dict.fromkeys(seeds):
         if seed in facts.classes:
             grouped.setdefault(facts.classes[seed], []).append(seed)
-    return {name: tuple(found) for name, found in grouped.items()}
+    return {name: tuple(results) for name, results in grouped.items()}

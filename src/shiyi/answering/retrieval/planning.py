@@ -29,7 +29,7 @@ class Planner:
     def over(cls, facts: Facts) -> "Planner":
         """Count the accepted claims."""
         joins = facts.joins
-        names = {each for joined in joins for each in (joined[0], joined[2])}
+        names = {each for row in joins for each in (row[0], row[2])}
         return cls(joins, {name: facts.schema.superclasses(name) for name in names})
 
     def plan(
@@ -42,11 +42,11 @@ class Planner:
         key = (start, tuple(targets), max_hops, limit)
         if key in self._plans:
             return self._plans[key]
-        ends = {local_name(each.value) for each in targets}
-        found: Counter[RelationPath] = Counter()
+        ends = {local_name(node.value) for node in targets}
+        steps: Counter[RelationPath] = Counter()
         for path, support in self._grow(start, ends, max_hops):
-            found[path] = max(found[path], support)
-        ranked = sorted(found, key=lambda p: (len(p), -found[p], [str(s) for s in p]))
+            steps[path] = max(steps[path], support)
+        ranked = sorted(steps, key=lambda p: (len(p), -steps[p], [str(s) for s in p]))
         return self._plans.setdefault(key, tuple(ranked[:limit]))
 
     def _grow(
@@ -156,7 +156,7 @@ def specific(path: Path, rank: Mapping[str, float]) -> float:
     much evidence leads to is better known. The evidence is in the confidences.
     """
     ends = [math.log2(2.0 + rank.get(hop.end, 0.0)) for hop in path.hops]
-    hubs: float = math.prod([(1.0 + each) ** _HUB for each in ends[:-1]])
+    hubs: float = math.prod([(1.0 + end) ** _HUB for end in ends[:-1]])
     further: float = PER_HOP ** (len(path.hops) - 1)
     return path.product * further * math.sqrt(ends[-1]) / hubs
 

@@ -61,7 +61,7 @@ class Thing:
     @property
     def end(self) -> tuple[str, ...]:
         """Return the concepts that the name may mean."""
-        return tuple(each.iri for each in self.meanings)
+        return tuple(concept.iri for concept in self.meanings)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; ``iri`` is null where nothing was recognised."""
@@ -70,8 +70,8 @@ class Thing:
             "iri": self.end[0] if self.end else None,
             "label": self.label,
             "kind": self.kind,
-            "ingredients": [each.to_json() for each in self.ingredients],
-            "suggestions": [each.to_json() for each in self.suggestions],
+            "ingredients": [concept.to_json() for concept in self.ingredients],
+            "suggestions": [concept.to_json() for concept in self.suggestions],
         }
 
 
@@ -104,14 +104,14 @@ class Pair:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        claims = dict.fromkeys(claim for each in self.reasons for claim in each.claims)
+        claims = dict.fromkeys(claim for reason in self.reasons for claim in reason.claims)
         return {
             "a": self.a,
             "b": self.b,
             "severity": self.severity,
             "text": self.reasons[0].text,
             "claims": list(claims),
-            "reasons": [each.to_json() for each in self.reasons],
+            "reasons": [reason.to_json() for reason in self.reasons],
             "adds_up": self.adds,
         }
 
@@ -174,17 +174,17 @@ class CombinationReport:
 
     def between(self, one: str, other: str) -> Pair | None:
         """Return the pair of two names as typed, in any order; None where one is unknown."""
-        found = (each for each in self.pairs if {each.a, each.b} == {one, other})
-        return next(found, None)
+        pairs = (pair for pair in self.pairs if {pair.a, pair.b} == {one, other})
+        return next(pairs, None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "things": [each.to_json() for each in self.things],
-            "pairs": [each.to_json() for each in self.pairs],
-            "effects": [each.to_json() for each in self.effects],
-            "duplicates": [each.to_json() for each in self.duplicates],
-            "conditions": [each.to_json() for each in self.conditions],
+            "things": [thing.to_json() for thing in self.things],
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "effects": [effect.to_json() for effect in self.effects],
+            "duplicates": [duplicate.to_json() for duplicate in self.duplicates],
+            "conditions": [concern.to_json() for concern in self.conditions],
             "unknown": list(self.unknown),
         }
 
@@ -201,16 +201,16 @@ def check_things(
 
 
 def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
-    stripped = [" ".join(each.split()) for each in texts]
-    found = tuple(dict.fromkeys(each for each in stripped if each))
-    if not LEAST <= len(found) <= MOST:
+    stripped = [" ".join(text.split()) for text in texts]
+    results = tuple(dict.fromkeys(each for each in stripped if each))
+    if not LEAST <= len(results) <= MOST:
         raise UsageError(
-            f"things are {LEAST} to {MOST} different names, not {len(found)}; such as "
+            f"things are {LEAST} to {MOST} different names, not {len(results)}; such as "
             "warfarin and ginkgo"
         )
-    if long := [each for each in found if len(each) > MAX_CHARS]:
+    if long := [each for each in results if len(each) > MAX_CHARS]:
         raise UsageError(f"a thing has at most {MAX_CHARS} characters: {long[0][:40]!r} is longer")
-    return found
+    return results
 
 
 @dataclass(slots=True)
@@ -234,7 +234,7 @@ class _CombinationChecker:
         order = {each: place for place, each in enumerate(SEVERITIES)}
         return CombinationReport(
             things,
-            tuple(sorted(pairs, key=lambda each: (order[each.severity], not each.adds))),
+            tuple(sorted(pairs, key=lambda pair: (order[pair.severity], not pair.adds))),
             tuple(itertools.chain.from_iterable(self.effects(each, taken) for each in added)),
             tuple(self.duplicates(taken)),
             tuple(self.concerns(taken, person, found)),
@@ -305,8 +305,8 @@ class _CombinationChecker:
         """Yield the states that taking something tells of: an anticoagulant, those who take one."""
         facts = self.runtime.facts
         if facts.is_a(iri, SHIYI.Drug):
-            for near in facts.above(iri):
-                yield from (f.object for f in facts.of(near, SHIYI.judgedAs))
+            for broader in facts.above(iri):
+                yield from (f.object for f in facts.of(broader, SHIYI.judgedAs))
 
     def pair(
         self,
@@ -364,7 +364,7 @@ class _CombinationChecker:
             ends = {r.end for r in records}
             yield Effect(
                 self.verbalizer.verbalize(effect.phrase),
-                tuple(each.text for each in things if each.end in ends),
+                tuple(thing.text for thing in things if thing.end in ends),
                 "".join(
                     text
                     for text, _ in write_shared(self.verbalizer, SharedEffects((effect,), records))
@@ -375,9 +375,9 @@ class _CombinationChecker:
     def duplicates(self, taken: Sequence[Thing]) -> Iterator[Duplicate]:
         """Yield what several things are or contain."""
         holders: dict[str, list[str]] = {}
-        for each in taken:
-            for iri in dict.fromkeys((*each.end, *(part.iri for part in each.ingredients))):
-                holders.setdefault(iri, []).append(each.text)
+        for thing in taken:
+            for iri in dict.fromkeys((*thing.end, *(part.iri for part in thing.ingredients))):
+                holders.setdefault(iri, []).append(thing.text)
         for iri, things in holders.items():
             if len(things) > 1:
                 yield Duplicate(self.concept(iri), tuple(things))
@@ -386,19 +386,19 @@ class _CombinationChecker:
         self, things: Sequence[Thing], person: Person, findings: Mapping[str, tuple[Finding, ...]]
     ) -> Iterator[Concern]:
         """Yield what is on record of each thing with the person's states, then its toxicity."""
-        theirs = {*person.states, *person.drugs, *person.allergies, *person.left_out}
+        states = {*person.states, *person.drugs, *person.allergies, *person.left_out}
         concerns = [
-            Concern(thing.text, self.concept(each.against), self.reason(each))
+            Concern(thing.text, self.concept(finding.against), self.reason(finding))
             for thing in things
-            for each in findings[thing.text]
-            if each.against in theirs
+            for finding in findings[thing.text]
+            if finding.against in states
         ]
         concerns += [
-            Concern(thing.text, self.concept(each.against), self.reason(each))
+            Concern(thing.text, self.concept(finding.against), self.reason(finding))
             for thing in things
-            for each in self.runtime.safety.poisons(thing.end[0])
+            for finding in self.runtime.safety.poisons(thing.end[0])
         ]
-        yield from sorted(concerns, key=lambda each: SEVERITIES.index(each.reason.severity))
+        yield from sorted(concerns, key=lambda concern: SEVERITIES.index(concern.reason.severity))
 
 
 def _both(added: SharedEffects, one: Thing, other: Thing) -> bool:
@@ -409,5 +409,5 @@ def _both(added: SharedEffects, one: Thing, other: Thing) -> bool:
 def _of_effect(added: SharedEffects, record: object, phrase: str) -> bool:
     """Return whether a record is of one effect; those of several effects stand in their order."""
     share = len(added.records) // len(added.effects)
-    place = next(n for n, each in enumerate(added.effects) if each.phrase == phrase)
+    place = next(n for n, effect in enumerate(added.effects) if effect.phrase == phrase)
     return record in added.records[place * share : (place + 1) * share]

@@ -29,21 +29,21 @@ def compare(context: AnswerContext) -> Contribution:
     rated = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
     predicates = (*PROFILE, SHIYI.indicatedFor, SHIYI.relieves, *rated, SHIYI.hasManifestation)
     part.queries.append(describe_query(things, predicates))
-    parsed, safety, none = context.parsed, context.safety, Person()
-    if any(f.against in parsed.materials for m in things for f in safety.check(m, none, things)):
+    question, safety, none = context.parsed, context.safety, Person()
+    if any(f.against in question.materials for m in things for f in safety.check(m, none, things)):
         return part  # it is asked how they go together, which the check has answered
     table = part.section("h_table")
     table.columns = ("", *(verbalizer.name(thing) for thing in things))
-    sought = [x for x in (*parsed.ailments, *parsed.aims) if x not in things]
-    for predicate in () if sought or parsed.person.drugs else predicates:
-        found = [context.facts.of(thing, predicate)[:3] for thing in things]
-        if len({frozenset(f.object for f in each) for each in found}) > 1:  # all else is alike
+    sought = [x for x in (*question.ailments, *question.aims) if x not in things]
+    for predicate in () if sought or question.person.drugs else predicates:
+        results = [context.facts.of(thing, predicate)[:3] for thing in things]
+        if len({frozenset(f.object for f in facts) for facts in results}) > 1:  # all else is alike
             label = context.facts.property_label(predicate, verbalizer.language)
-            cells = [(verbalizer.names(f.object for f in each) or "–", each) for each in found]
+            cells = [(verbalizer.names(f.object for f in facts) or "–", facts) for facts in results]
             table.lines.append(Line(((label, ()), *cells), 1))
     for thing in things:
         write_toxic(context, thing, part)
-    _differ(context, things, part, natures=not (sought or parsed.person.drugs))
+    _differ(context, things, part, natures=not (sought or question.person.drugs))
     return part
 
 
@@ -111,23 +111,23 @@ def _write_sides(context: AnswerContext, things: Sequence[str], section: Section
     differing = [
         p
         for p, sides in shared.items()
-        if len({frozenset(f.object for f in each) for each in sides}) > 1
+        if len({frozenset(f.object for f in side) for side in sides}) > 1
     ]
     for n, thing in enumerate(things):
         sides = {p: shared[p][n][:2] for p in differing}
         keys = {p: f"property_{local_name(p.value)}" for p in sides}
-        found = [
+        results = [
             verbalizer.verbalize(keys[p], o=_name_things(context, f)) for p, f in sides.items() if f
         ]
-        if found:
+        if results:
             mark = verbalizer.verbalize("v_clause") if pieces else ""
-            values = {"x": verbalizer.name(thing), "text": comma.join(found)}
-            facts = tuple(f for each in sides.values() for f in each)
+            values = {"x": verbalizer.name(thing), "text": comma.join(results)}
+            facts = tuple(f for side in sides.values() for f in side)
             pieces.append((mark + verbalizer.verbalize("c_side", **values), facts))
     if pieces:
         section.item(*pieces, (verbalizer.stop, ()))
     elif any(any(sides) for sides in shared.values()):
-        facts = tuple(f for sides in shared.values() for each in sides for f in each[:1])
+        facts = tuple(f for sides in shared.values() for side in sides for f in side[:1])
         section.add(verbalizer.verbalize("c_alike", items=verbalizer.names(things)), *facts)
 
 
@@ -136,10 +136,10 @@ _SHARED: Final = (SHIYI.hasNature, SHIYI.hasEfficacy)
 
 def _write_suitability(context: AnswerContext, things: Sequence[str], section: Section) -> None:
     """Write of each trouble or aim that the comparison is about for which things it is recorded."""
-    parsed, verbalizer = context.parsed, context.verbalizer
+    question, verbalizer = context.parsed, context.verbalizer
     uses = {
         t: {x: _uses(context, x, t) for x in things}
-        for t in (*parsed.ailments, *parsed.constitutions, *parsed.aims)
+        for t in (*question.ailments, *question.constitutions, *question.aims)
     }
     targets = [t for t in uses if t not in things]
     targets = [t for t in targets if any(uses[t].values())] or targets[:1]
@@ -147,7 +147,7 @@ def _write_suitability(context: AnswerContext, things: Sequence[str], section: S
         suited = [thing for thing, facts in uses[target].items() if facts]
         key = "c_suited_some" if suited else "c_suited_none"
         values = {"target": verbalizer.name(target), "items": verbalizer.names(suited or things)}
-        facts = [fact for each in uses[target].values() for fact in each[:1]]
+        facts = [fact for use in uses[target].values() for fact in use[:1]]
         section.add(verbalizer.verbalize(key, **values), *facts)
 
 
@@ -155,13 +155,13 @@ def _uses(context: AnswerContext, thing: str, target: str) -> list[Fact]:
     """List what is recorded of a thing for a target: uses, and effects that its name is part of."""
     facts = context.facts
     meant = facts.labels.get(target, {}).get("zh", "")
-    found = list(benefits(context, thing, target))
+    found_facts = list(benefits(context, thing, target))
     if meant and facts.is_a(target, SHIYI.Efficacy, SHIYI.Therapy):
         for fact in facts.of(thing, SHIYI.hasEfficacy):
             rest = iter(facts.labels.get(fact.object, {}).get("zh", ""))
-            if all(each in rest for each in meant):
-                found.append(fact)
-    return found
+            if all(iri in rest for iri in meant):
+                found_facts.append(fact)
+    return found_facts
 
 
 def _name_things(context: AnswerContext, facts: Iterable[Fact]) -> str:

@@ -62,12 +62,12 @@ def write_compatibility(context: AnswerContext) -> Contribution:
     several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
     adding = find_shared(context.safety, context.parsed.intake) if several and not apart else ()
     cases = [assess_case(context, group) for group in context.parsed.groups[:_CHECKED]]
-    every = [finding for case in cases for finding in case.found]
-    for each in every:
+    findings = [finding for case in cases for finding in case.found]
+    for each in findings:
         part.warn(context, each, is_stated=True)
         part.paths += [f.path(f.subject) for f in each.stated_claims[:1]]
-    stated = _drop_implied(context, every)
-    level = write_verdicts(context, stated, part)
+    stated_findings = _drop_implied(context, findings)
+    level = write_verdicts(context, stated_findings, part)
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
             _poisons(context, case.materials, part, level)
@@ -81,7 +81,7 @@ def write_compatibility(context: AnswerContext) -> Contribution:
         write_additive_effects(context, adding, part)
     distinguish(context, part)
     _write_groups(context, part)
-    _write_implied(context, stated, part)
+    _write_implied(context, stated_findings, part)
     if rest := context.parsed.groups[_CHECKED:]:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
@@ -94,7 +94,7 @@ def write_compatibility(context: AnswerContext) -> Contribution:
     if not part.opening.lines:
         names = context.verbalizer.names(context.parsed.materials)
         part.opening.add(context.verbalizer.verbalize("o_sheet", items=names))
-    _write_closing(context, part, every, level)
+    _write_closing(context, part, findings, level)
     return part
 
 
@@ -104,10 +104,10 @@ _Silent = tuple[tuple[str, ...], tuple[str, ...]]  # what one name means, and wh
 def _drop_implied(context: AnswerContext, findings: Sequence[Finding]) -> list[Finding]:
     """Leave out a state that a medicine implies where a thing meets what is named itself."""
     parsed = context.parsed
-    stated = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
-    stated |= {*_stated_conditions(context)}
-    met = {f.material for f in findings if f.against in stated}
-    return [f for f in findings if f.against in stated or f.material not in met]
+    states = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
+    states |= {*_stated_conditions(context)}
+    met = {f.material for f in findings if f.against in states}
+    return [f for f in findings if f.against in states or f.material not in met]
 
 
 def _stated_conditions(context: AnswerContext) -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def _stated_conditions(context: AnswerContext) -> tuple[str, ...]:
     implied = {
         f.object
         for drug in person.drugs
-        for near in facts.above(drug)
-        for f in facts.of(near, SHIYI.judgedAs)
+        for broader in facts.above(drug)
+        for f in facts.of(broader, SHIYI.judgedAs)
     }
     return tuple(s for s in person.states if s not in implied)
 
@@ -150,8 +150,8 @@ def _write_unrecorded(
     context: AnswerContext, silent: Sequence[_Silent], part: Contribution, level: str
 ) -> None:
     """State once of which pairs nothing is recorded; beside a verdict of medicines and people."""
-    verbalizer, parsed = context.verbalizer, context.parsed
-    own = (*parsed.drugs, *parsed.person.drugs, *parsed.populations)
+    verbalizer, question = context.verbalizer, context.parsed
+    own = (*question.drugs, *question.person.drugs, *question.populations)
     by_targets: dict[tuple[str, ...], list[str]] = {}
     for materials, targets in silent:
         name = name_of(context, materials)
@@ -161,11 +161,11 @@ def _write_unrecorded(
         stated = tuple(t for t in targets if t in own) if level else targets
         if stated:
             by_targets.setdefault(stated, []).append(name)
-    foods = set(parsed.materials)
+    foods = set(question.materials)
     if any(w.severity == "contraindicated" for w in part.warnings) and not level:
         return  # it is poisonous, which says enough
-    if len(by_targets) > 1 and all(foods.issuperset(each) for each in by_targets):
-        names = verbalizer.names(group[0] for group in parsed.groups[:_CHECKED])
+    if len(by_targets) > 1 and all(foods.issuperset(target) for target in by_targets):
+        names = verbalizer.names(group[0] for group in question.groups[:_CHECKED])
         part.opening.add(verbalizer.verbalize("v_none_together", x=names))
         return
     pairs = [
@@ -174,14 +174,14 @@ def _write_unrecorded(
     ]
     if pairs:
         text = join_names(verbalizer.language, pairs, verbalizer.verbalize("v_or"))
-        asked = _ask_whom(context, part, level)  # what the last sentence says
-        part.opening.add(verbalizer.verbalize("v_none_beside" if asked else "v_none", pairs=text))
+        whom = _ask_whom(context, part, level)  # what the last sentence says
+        part.opening.add(verbalizer.verbalize("v_none_beside" if whom else "v_none", pairs=text))
 
 
 def _is_prescribed(context: AnswerContext, part: Contribution) -> bool:
     """Return whether a note tells that doctors give a thing together with the medicine."""
-    joined = [f for f in part.facts.values() if f.predicate in INTERACTION]
-    return any(_CUES["given-together"].search(context.verbalizer.note(f)) for f in joined)
+    facts = [f for f in part.facts.values() if f.predicate in INTERACTION]
+    return any(_CUES["given-together"].search(context.verbalizer.note(f)) for f in facts)
 
 
 def _child_first(context: AnswerContext, part: Contribution) -> None:
@@ -215,17 +215,17 @@ def _write_groups(context: AnswerContext, part: Contribution) -> None:
 
 def _write_implied(context: AnswerContext, stated: Iterable[Finding], part: Contribution) -> None:
     """Write from which medicine a condition was inferred: metformin implies diabetes."""
-    parsed, met = context.parsed, {f.against for f in stated}
+    question, met = context.parsed, {f.against for f in stated}
     named = {
-        *parsed.ailments,
-        *parsed.populations,
-        *parsed.constitutions,
+        *question.ailments,
+        *question.populations,
+        *question.constitutions,
         *_stated_conditions(context),
     }
-    met -= {near for each in named for near in context.facts.above(each)}
-    for drug in parsed.person.drugs:
-        for near in context.facts.above(drug):
-            for fact in context.facts.of(near, SHIYI.judgedAs):
+    met -= {near for iri in named for near in context.facts.above(iri)}
+    for drug in question.person.drugs:
+        for broader in context.facts.above(drug):
+            for fact in context.facts.of(broader, SHIYI.judgedAs):
                 if fact.object in met and (note := context.verbalizer.note(fact)):
                     met.discard(fact.object)
                     text = context.verbalizer.verbalize(
@@ -247,7 +247,7 @@ def _poisons(
 
 
 def _is_confused(context: AnswerContext, material: str, others: Iterable[str]) -> bool:
-    pairs = (f for each in others for f in context.facts.between(material, each))
+    pairs = (f for iri in others for f in context.facts.between(material, iri))
     return any(f.predicate == SHIYI.confusedWith and f.positive for f in pairs)
 
 
@@ -263,7 +263,7 @@ def _write_use_only(
     silent: list[str] = []
     level = level or ("care" if has_finding else "")
     aimed, beside = aims(context, case), bool(level)
-    summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
+    summed = {t for t in case.targets for effects in adding if effects.joins(case.materials, t)}
     for target in case.targets:
         good = tuple(f for m in case.materials for f in benefits(context, m, target))
         if good:
@@ -299,8 +299,8 @@ def _write_no_allergen(context: AnswerContext, cases: Iterable[Case], part: Cont
         if allergies and not any(f.against in allergies for f in case.found):
             key = "v_named_after" if _named_after(context, case.materials) else "v_no_allergen"
             keys.setdefault((key, tuple(allergies)), []).append(name_of(context, case.senses))
-    for (key, found), names in keys.items():
-        values = {"x": context.verbalizer.join(names), "y": context.verbalizer.names(found)}
+    for (key, results), names in keys.items():
+        values = {"x": context.verbalizer.join(names), "y": context.verbalizer.names(results)}
         part.opening.add(context.verbalizer.verbalize(key, **values))
 
 
@@ -318,11 +318,11 @@ def _of_kin_only(context: AnswerContext, case: Case, part: Contribution) -> None
 
 def _named_after(context: AnswerContext, materials: Iterable[str]) -> bool:
     """Return whether a thing bears the name of an allergen, and nothing says what it is made of."""
-    parsed, text = context.parsed, context.parsed.question
-    allergens = [fold(m.text) for m in parsed.mentions if m.iri in parsed.person.allergies]
+    question, text = context.parsed, context.parsed.question
+    allergens = [fold(m.text) for m in question.mentions if m.iri in question.person.allergies]
     name_of = [
         fold(text[m.start : m.end])
-        for m in parsed.mentions
+        for m in question.mentions
         if m.iri in materials and not context.facts.of(m.iri, SHIYI.derivedFromOrganism)
     ]
     return any(
@@ -341,18 +341,18 @@ def _is_diet(context: AnswerContext, target: str) -> bool:
 def _write_denial(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
     """State that a source found nothing against the two, with its note; return whether one did."""
     verbalizer = context.verbalizer
-    denied = [f for m in case.materials for f in context.safety.denials(m, target)]
-    if not denied:
+    facts = [f for m in case.materials for f in context.safety.denials(m, target)]
+    if not facts:
         return False
     values = {"x": verbalizer.names(case.materials), "y": verbalizer.name(target)}
     place = part.section("h_compare") if case.found else part.opening
     space = "" if verbalizer.language == "zh" else " "
-    note = verbalizer.note(denied[0])
+    note = verbalizer.note(facts[0])
     remark = (
         space + capital(finish(note, context.verbalizer.stop), verbalizer.language) if note else ""
     )
-    text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(denied[:1])
-    place.add(text, *denied)
+    text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(facts[:1])
+    place.add(text, *facts)
     return True
 
 
@@ -373,12 +373,12 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
         return False
     patterns = differential.of_nature(nature) if nature else differential.patterns
     reasons = context.safety.against_states(material, [p.iri for p in patterns])
-    found = [f for f in reasons if f.severity == "contraindicated"]
+    findings = [f for f in reasons if f.severity == "contraindicated"]
     if any(benefits(context, material, a) for a in context.parsed.ailments):
         return False  # it is recorded for the very complaint that was named
     effect, because = effect_of(context.facts, material)
     against = {"cold": "cooling", "hot": "warming"}.get(nature, effect)
-    if not found and (not effect or effect != against):
+    if not findings and (not effect or effect != against):
         return False
     key = f"b_held_{effect}" if effect and not nature else "b_held"
     if nature and effect == against:
@@ -387,8 +387,8 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     values = {"x": context.verbalizer.name(material), "text": context.verbalizer.verbalize(key)}
     text = first + context.verbalizer.verbalize("v_held", **values)
     part.opening.add(finish(text, context.verbalizer.stop), *because[:2])
-    for each in found[:2]:
-        part.warn(context, each, is_stated=True)
+    for finding in findings[:2]:
+        part.warn(context, finding, is_stated=True)
     if differential.is_undecided:
         question_texts(context, (*context.parsed.ailments, *(p.iri for p in patterns)), part)
         if not part.follow_up:
@@ -401,8 +401,8 @@ def _write_closing(
 ) -> None:
     """Write in a sentence or two what to watch, and whom to ask with what to say."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    stated = (*parsed.states, *parsed.person.drugs, *parsed.person.states)
-    if not (findings or part.warnings or any((stated, parsed.person.allergies))):
+    states = (*parsed.states, *parsed.person.drugs, *parsed.person.states)
+    if not (findings or part.warnings or any((states, parsed.person.allergies))):
         write_others(context, part)
     met = [f for f in findings if f.severity == "interaction"]
     notes = " ".join(context.verbalizer.note(f.fact) for f in met)
@@ -422,9 +422,9 @@ def _write_closing(
 
 def _ask_whom(context: AnswerContext, part: Contribution, level: str) -> str:
     """Return whom to ask, what to say there, and that a medicine is not to be stopped."""
-    parsed, verbalizer = context.parsed, context.verbalizer
+    question, verbalizer = context.parsed, context.verbalizer
     # never advise anyone to go on drinking
-    drugs = verbalizer.names(d for d in parsed.person.drugs if d != _ALCOHOL)
+    drugs = verbalizer.names(d for d in question.person.drugs if d != _ALCOHOL)
     if not part.warnings:
         return ""
     if _is_prescribed(context, part):
@@ -458,24 +458,24 @@ _MOST_THINGS, _MOST_READ, _MOST_STATED = 4, 256, 3  # Shiyi's
 
 def write_watch(context: AnswerContext) -> Contribution:
     """Write what is recorded to watch for with a pair that was had, without the verdict on it."""
-    parsed, verbalizer = context.parsed, context.verbalizer
+    question, verbalizer = context.parsed, context.verbalizer
     part = write_compatibility(context)
     part = Contribution(warnings=part.warnings, facts=part.facts)
-    part.shown = {each.text for each in part.warnings}
-    name = verbalizer.names(group[0] for group in parsed.groups)
-    key = "o_stopped" if parsed.frame.has_cue("stopped-now") else "o_cleared"
+    part.shown = {warning.text for warning in part.warnings}
+    name = verbalizer.names(group[0] for group in question.groups)
+    key = "o_stopped" if question.frame.has_cue("stopped-now") else "o_cleared"
     known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
     part.opening.add(verbalizer.annotate(verbalizer.verbalize(key, x=name), known))
-    facts = [part.facts[claim] for each in part.warnings for claim in each.claims]
+    facts = [part.facts[claim] for warning in part.warnings for claim in warning.claims]
     notes = {note: f for f in facts if (note := verbalizer.note(f))}
     for note, fact in list(notes.items())[:_MOST_WATCHED]:
         part.opening.add(capital(finish(note, verbalizer.stop), verbalizer.language), fact)
-    met = [e for f in facts for e in (f.subject, f.object) if e not in parsed.drugs]
-    ends = dict.fromkeys(met or parsed.materials)
+    met = [e for f in facts for e in (f.subject, f.object) if e not in question.drugs]
+    ends = dict.fromkeys(met or question.materials)
     if harms := [f for e in ends for f in context.facts.of(e, SHIYI.hasAdverseReaction)][:8]:
         items = verbalizer.names(f.object for f in harms)
         part.opening.add(verbalizer.verbalize("o_watch", items=items), *harms)
-    for text in (general := context.watch(*parsed.person.drugs)[:_MOST_WATCHED]):
+    for text in (general := context.watch(*question.person.drugs)[:_MOST_WATCHED]):
         part.opening.add(text)
     key = "o_watch_end" if notes or harms or general else "o_watch_none"
     part.opening.add(verbalizer.verbalize(key, items=name))
@@ -487,9 +487,9 @@ _MOST_WATCHED: Final = 3
 
 def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
     """State before the rest what is recorded of taking each thing for long, or that nothing is."""
-    parsed, verbalizer = context.parsed, context.verbalizer
+    question, verbalizer = context.parsed, context.verbalizer
     section, unsaid = Section(""), list[str]()
-    for group in parsed.groups[:_MOST_THINGS]:
+    for group in question.groups[:_MOST_THINGS]:
         pieces = _long_term_pieces(context, group)
         if not pieces:
             unsaid.append(group[0])
@@ -502,7 +502,7 @@ def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
         part.shown.add(text)
     if unsaid:
         section.add(verbalizer.verbalize("v_for_long_none", x=verbalizer.names(unsaid)))
-    place = 1 if parsed.person.states or parsed.person.drugs else 0  # after the verdict
+    place = 1 if question.person.states or question.person.drugs else 0  # after the verdict
     part.opening.lines[place:place] = section.lines
 
 
@@ -526,14 +526,14 @@ def _long_term_pieces(context: AnswerContext, group: Iterable[str]) -> list[Piec
 
 def _notes(context: AnswerContext, group: Iterable[str]) -> dict[str, tuple[str, tuple[Fact, ...]]]:
     facts, own = context.facts, tuple(group)
-    near = [k for each in own for k in facts.siblings(each)]
-    made_of = [f.object for each in own for f in facts.of(each, SHIYI.hasIngredient)]
-    found: dict[str, tuple[str, tuple[Fact, ...]]] = {}
+    near = [k for iri in own for k in facts.siblings(iri)]
+    made_of = [f.object for iri in own for f in facts.of(iri, SHIYI.hasIngredient)]
+    results: dict[str, tuple[str, tuple[Fact, ...]]] = {}
     for thing in dict.fromkeys((*own, *near, *made_of)):
-        if len(found) < _MOST_STATED:
+        if len(results) < _MOST_STATED:
             for note, fact_texts in _list_notes(context, thing):
-                found.setdefault(note.rstrip("。."), (thing, fact_texts))
-    return found
+                results.setdefault(note.rstrip("。."), (thing, fact_texts))
+    return results
 
 
 def _list_notes(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
@@ -547,5 +547,5 @@ def _list_notes(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple
     for predicate in _LONG_TERM_TEXTS:
         for fact in facts.texts(thing, predicate, verbalizer.language):
             both = (facts.words(fact, "zh"), facts.words(fact, "en"))
-            if any(_CUES["for-long-noted"].search(each) for each in both):
+            if any(_CUES["for-long-noted"].search(iri) for iri in both):
                 yield verbalizer.words(fact), (fact,)

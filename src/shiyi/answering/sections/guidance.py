@@ -105,7 +105,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     named = _list_things(parsed)
     reach = _reach(context, named)
     topics, opposed = _topics(parsed), _find_opposed(context)
-    found = [
+    guides = [
         _weigh(guide, _rank(guide, topics, parsed), context, named)
         for guide in _candidates(context, reach, len(named))
         if not _is_apart(guide, parsed)
@@ -114,28 +114,28 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     ]
     if parsed.frame.wanted.form or (parsed.wants("list") and not terms):
         # what a word means names nothing that serves it
-        found = [guide for guide in found if guide.topic != "meaning"]
+        guides = [guide for guide in guides if guide.topic != "meaning"]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
-        found = [g for g in found if g.rank == _ASKED and not parsed.frame.topics]
+        guides = [g for g in guides if g.rank == _ASKED and not parsed.frame.topics]
     if parsed.wants("why") and parsed.frame.root:  # the judgement was given before, not its reason
         words = context.verbalizer.words
-        found = [
+        guides = [
             g
-            for g in found
+            for g in guides
             if g.topic in _BY_ASK["why"] or (g.is_of_pair and _EXPLAINS.search(words(g.fact)))
         ]
     effect = parsed.frame.has_cue("of-effect") or parsed.wants("evidence")
-    asked = effect or any(guide.rank == _ASKED for guide in found)
+    asked = effect or any(guide.rank == _ASKED for guide in guides)
     least = _LEAST[bool(topics[0]) or parsed.wants("avoid", "advice")]
     near = [
         g
-        for g in found
+        for g in guides
         if g.rank != _OTHER or g.fact.subject in terms or (g.points >= least and not asked)
     ]
-    found = [g for g in near if not _is_overruled(context, g)]
+    guides = [g for g in near if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
-    found.sort(key=lambda each: _order(each, order))
-    return _choose(found, len(parsed.groups), topics[0])
+    guides.sort(key=lambda each: _order(each, order))
+    return _choose(guides, len(parsed.groups), topics[0])
 
 
 def _find_opposed(context: AnswerContext) -> frozenset[str]:
@@ -149,15 +149,15 @@ def _is_overruled(context: AnswerContext, guide: Guide) -> bool:
     """Return whether a thing is allowed by a statement and contraindicated by something else."""
     if guide.verdict not in _ALLOWING or guide.topic == "effect":
         return False
-    parsed, near = context.parsed, context.facts.above
-    group = parsed.groups[guide.origin] if guide.origin < len(parsed.groups) else ()
+    question, near = context.parsed, context.facts.above
+    group = question.groups[guide.origin] if guide.origin < len(question.groups) else ()
     against = (
         finding.against
         for sense in group
-        for finding in context.safety.check(sense, parsed.person)
+        for finding in context.safety.check(sense, question.person)
         if finding.severity == "contraindicated"
     )
-    return any(guide.about and not {*near(each)}.intersection(guide.about) for each in against)
+    return any(guide.about and not {*near(iri)}.intersection(guide.about) for iri in against)
 
 
 def _list_things(parsed: Question) -> list[tuple[str, ...]]:
@@ -167,19 +167,19 @@ def _list_things(parsed: Question) -> list[tuple[str, ...]]:
         *parsed.others, *(parsed.person.left_out if parsed.frame.has_cue("of-substitute") else ()),
     )  # fmt: skip
     stages = tuple(s for s in (*parsed.populations, *parsed.person.states) if s in CHILDREN)
-    named = [*parsed.groups, *((each,) for each in dict.fromkeys(single) if each not in stages)]
+    named = [*parsed.groups, *((iri,) for iri in dict.fromkeys(single) if iri not in stages)]
     named += [stages] if stages else []
     if not named and parsed.wants("avoid", "advice"):
-        named = [(each,) for each in parsed.hazards]
+        named = [(hazard,) for hazard in parsed.hazards]
     return named
 
 
 def _reach(context: AnswerContext, named: Senses) -> Reach:
     """Return the concepts that are named or near, and those that are so of the person."""
-    parsed, reach = context.parsed, defaultdict[str, dict[int, int]](dict)
+    question, reach = context.parsed, defaultdict[str, dict[int, int]](dict)
     every = {each for senses in named for each in senses}
-    states = (*parsed.person.states, *parsed.person.drugs)
-    own = [(each,) for each in states if each not in every]
+    states = (*question.person.states, *question.person.drugs)
+    own = [(state,) for state in states if state not in every]
     for origin, senses in enumerate((*named, *own)):
         for place, sense in enumerate(senses):
             for iri, distance in _near(context, sense):
@@ -196,13 +196,13 @@ def _near(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
     facts = context.facts
     above = facts.above(iri)
     yield from zip(above, (0, *range(_BROADER, _BROADER + len(above))), strict=False)
-    for near in above:
-        yield from ((fact.object, _JUDGED_AS) for fact in facts.of(near, SHIYI.judgedAs))
+    for broader in above:
+        yield from ((fact.object, _JUDGED_AS) for fact in facts.of(broader, SHIYI.judgedAs))
     if facts.is_a(iri, *AILMENT, SHIYI.Population, SHIYI.Drug):
-        yield from ((each, _NARROWER) for each in facts.below(iri)[1:])
+        yield from ((narrower, _NARROWER) for narrower in facts.below(iri)[1:])
     else:
         far = _SOURCE if facts.is_a(iri, SHIYI.DSIngredient) else _KIN
-        yield from ((each, far) for each in facts.siblings(iri))
+        yield from ((sibling, far) for sibling in facts.siblings(iri))
 
 
 def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Guide]:
@@ -221,7 +221,7 @@ def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Gu
                 if len(beside) == len(about):
                     distance = far + sum(d for d, _ in beside)
                     others = tuple(o for _, o in beside)
-                    covers = frozenset(o for each in (iri, *about) for o in reach[each])
+                    covers = frozenset(o for name in (iri, *about) for o in reach[name])
                     yield Guide(fact, topic, about, verdict, origin, others, distance, covers)
 
 
@@ -269,17 +269,17 @@ def _rank(guide: Guide, topics: tuple[tuple[str, ...], tuple[str, ...]], parsed:
 
 def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Guide:
     """Return a statement with the points for its topic, what it is about, and its words."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    words = [[f.text for f in parsed.frame.focus if f.iri in senses] for senses in named]
-    text, left = verbalizer.words(guide.fact), parsed.question
-    for each in (each for o in guide.covers if o < len(named) for each in words[o]):
+    question, verbalizer = context.parsed, context.verbalizer
+    words = [[f.text for f in question.frame.focus if f.iri in senses] for senses in named]
+    text, left = verbalizer.words(guide.fact), question.question
+    for each in (word for o in guide.covers if o < len(named) for word in words[o]):
         left = left.replace(each, " ")
     asked = telling_words(left) - telling_words(verbalizer.name(guide.fact.subject))
-    asked = frozenset(w for w in asked if not w.isdecimal() and not parsed.frame.is_repeated)
-    things = len(named) if parsed.wants(*_OF_BOTH) else len(parsed.groups)
+    asked = frozenset(w for w in asked if not w.isdecimal() and not question.frame.is_repeated)
+    things = len(named) if question.wants(*_OF_BOTH) else len(question.groups)
     missed = (words[origin] for origin in range(things) if origin not in guide.covers)
-    own = (*parsed.person.states, *parsed.person.drugs, *parsed.person.allergies)
-    unmet = parsed.wants("may") and {*own}.difference(*named) and max(guide.covers) < len(named)
+    own = (*question.person.states, *question.person.drugs, *question.person.allergies)
+    unmet = question.wants("may") and {*own}.difference(*named) and max(guide.covers) < len(named)
     folded, wordy = fold(text), rank == _OTHER or guide.topic == "substitute"
     if wordy and (unmet or not all(any(fold(w) in folded for w in ws) for ws in missed)):
         return guide  # of one of the things alone
@@ -310,8 +310,8 @@ def _choose(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tupl
     if not found:
         return ()
     best = found[0]
-    judged = (g for g in found if g.is_of_pair and g.topic != "effect")
-    barred = [g for g in judged if g.verdict in ("no", "ask")][:1]
+    guides = (g for g in found if g.is_of_pair and g.topic != "effect")
+    barred = [g for g in guides if g.verdict in ("no", "ask")][:1]
     chosen = [*(g for g in barred if best.topic != "effect" or g.verdict == "no"), best]
     rest = [g for g in found[1:] if g.about or g.origin < things or best.origin >= things]
     chosen += [g for g in rest if g.rank == best.rank and _adds(g, best, clear)]
@@ -388,12 +388,12 @@ def _conclusion(guide: Guide) -> str:
 def judge(context: AnswerContext, part: Contribution, composed: ComposedAnswer) -> Verdict:
     """Return the graver one of the verdict of the safety check and that of the guidance."""
     guided = {c for c, fact in part.facts.items() if fact.predicate == SHIYI.guidance}
-    checked = [w for w in part.warnings if not guided.intersection(w.claims)]
-    alone = replace(part, warnings=checked)
+    warnings = [w for w in part.warnings if not guided.intersection(w.claims)]
+    alone = replace(part, warnings=warnings)
     verdict = conclude(context.parsed, alone, composed, context.evidences)
     if not part.concluded:
         return verdict
-    beside = checked or verdict.kind == "emergency" or part.recommendations
+    beside = warnings or verdict.kind == "emergency" or part.recommendations
     if beside and _KINDS.index(verdict.kind) <= _KINDS.index(part.concluded):
         return verdict
     facts = (f for line in part.opening.lines for f in line.facts)

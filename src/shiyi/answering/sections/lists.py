@@ -81,8 +81,8 @@ def _is_medicine(context: AnswerContext, thing: str) -> bool:
 def _list_recorded(context: AnswerContext, state: str, groups: Collection[str]) -> list[Fact]:
     """List what is recorded against with a medicine or in a state, of some groups if given."""
     drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
-    found = _interactions(context, state) if drug else _rank(context, objections(context, state))
-    return [f for f in found if _is_of(context, f.other(state), groups)] if groups else found
+    facts = _interactions(context, state) if drug else _rank(context, objections(context, state))
+    return [f for f in facts if _is_of(context, f.other(state), groups)] if groups else facts
 
 
 def _members(
@@ -94,7 +94,7 @@ def _members(
         for state in states
         if context.facts.is_a(state, SHIYI.DrugClass) and not _list_recorded(context, state, groups)
     ]
-    below = dict.fromkeys(low for each in silent for low in context.facts.below(each)[1:])
+    below = dict.fromkeys(low for iri in silent for low in context.facts.below(iri)[1:])
     return tuple(low for low in below if _list_recorded(context, low, groups))[:_MOST_STATES]
 
 
@@ -112,21 +112,21 @@ def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:
 def write_group(context: AnswerContext) -> Contribution:
     """Write what is recorded against among the members of a group of foods that is asked about."""
     part, verbalizer = write_avoid_list(context), context.verbalizer
-    listed = [f for line in part.opening.lines for f in line.facts][:_MOST_AVOIDED]
+    facts = [f for line in part.opening.lines for f in line.facts][:_MOST_AVOIDED]
     names = {
         "group": verbalizer.names(find_groups(context)),
         "y": verbalizer.names(context.parsed.hazards),
     }
-    text = verbalizer.verbalize("o_group" if listed else "o_group_none", **names)
-    if listed:
+    text = verbalizer.verbalize("o_group" if facts else "o_group_none", **names)
+    if facts:
         part.opening.add(text)
     else:
         part.opening.lines[:] = [Line(((text, ()),), 1)]
-    for fact in listed:
+    for fact in facts:
         thing = fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
         if context.facts.is_a(thing, *MATERIAL):
-            for found in context.safety.against_states(thing, context.parsed.hazards)[:1]:
-                part.warn(context, found, is_stated=True)
+            for finding in context.safety.against_states(thing, context.parsed.hazards)[:1]:
+                part.warn(context, finding, is_stated=True)
     return part
 
 
@@ -230,7 +230,7 @@ def write_allergy(context: AnswerContext) -> Contribution:
     for allergen in allergens[:_MOST_STATES]:
         groups = {f.object for f in context.facts.of(allergen, SHIYI.hasFoodGroup)} or {allergen}
         groups_below = {low for g in groups for low in context.facts.below(g)} - _WIDE
-        found = [
+        results = [
             (t, f)
             for t in things
             for f in (
@@ -239,10 +239,10 @@ def write_allergy(context: AnswerContext) -> Contribution:
             )
             if f.object in groups_below or f.object == allergen
         ]
-        if found:
-            each = list({t: (t, f) for t, f in reversed(found)}.values())[::-1][:_MOST_AVOIDED]
+        if results:
+            group = list({t: (t, f) for t, f in reversed(results)}.values())[::-1][:_MOST_AVOIDED]
             part.section("h_held").item(
-                *cite_each(context, "a_allergy", verbalizer.name(allergen), each)
+                *cite_each(context, "a_allergy", verbalizer.name(allergen), group)
             )
     part.section("h_caution").add(verbalizer.verbalize("s_labels"))
     write_red_flags(context, [resource("disease-food-allergy").value], part)
@@ -293,13 +293,13 @@ def _rank(context: AnswerContext, facts: Iterable[Fact]) -> list[Fact]:
 
 def _interactions(context: AnswerContext, drug: str) -> list[Fact]:
     """List what interacts with a medicine or its classes, the gravest first."""
-    every = [f for d in context.facts.above(drug) for f in _ends(context, d)]
+    facts = [f for d in context.facts.above(drug) for f in _ends(context, d)]
 
     def weight(fact: Fact) -> tuple[int, float, str]:
         return context.evidences.gravity(fact.claim), -fact.confidence, fact.claim
 
     gravest: dict[str, Fact] = {}
-    for fact in sorted(every, key=weight):
+    for fact in sorted(facts, key=weight):
         thing = next(e for e in (fact.subject, fact.object) if context.facts.is_a(e, *MATERIAL))
         if not any(
             k in gravest for k in context.facts.siblings(thing)
@@ -309,11 +309,11 @@ def _interactions(context: AnswerContext, drug: str) -> list[Fact]:
 
 
 def _ends(context: AnswerContext, drug: str) -> list[Fact]:
-    met = (
+    facts = (
         *context.facts.of(drug, SHIYI.interactsWith),
         *context.facts.inverse(drug, SHIYI.interactsWith),
     )
-    return [f for f in met if context.facts.is_a(f.other(drug), *MATERIAL)]
+    return [f for f in facts if context.facts.is_a(f.other(drug), *MATERIAL)]
 
 
 _GROUPS: Final = 8
@@ -358,15 +358,15 @@ def report(
     """
     part, verbalizer = Contribution(), context.verbalizer
     wanted = _wanted_relations(context)
-    found = [
+    found_facts = [
         f
-        for f in (each.fact for each in retrieved.claims)
+        for f in (claim.fact for claim in retrieved.claims)
         if _bears(context, f)
         and (f.predicate not in _GROUPING or local_name(f.predicate.value) in wanted)
     ][:_LOOKED_AT]
     usable = [
         fact
-        for fact in found
+        for fact in found_facts
         if fact.claim not in written
         and (not is_benefit(fact) or not fact.positive or _may_help(context, fact, minimum, part))
     ]
@@ -409,8 +409,8 @@ def write_school(
     What does good is left out where the safety check speaks against it.
     """
     part = Contribution()
-    found = [f for f in (each.fact for each in retrieved.claims) if f.origin == school]
-    for fact in found if not context.parsed.urgent else ():
+    facts = [f for f in (claim.fact for claim in retrieved.claims) if f.origin == school]
+    for fact in facts if not context.parsed.urgent else ():
         good = is_benefit(fact) and fact.positive
         if fact.claim not in written and (not good or _may_help(context, fact, 0.0, part)):
             key = (fact.subject, fact.predicate.value, "of", fact.positive, fact.origin)
@@ -424,11 +424,11 @@ def write_texts(
     context: AnswerContext, retrieved: Retrieval, minimum: float, part: Contribution
 ) -> list[Line]:
     """Return what texts hold of words that no concept was found for, with their notes."""
-    lines, verbalizer, parsed = list[Line](), context.verbalizer, context.parsed
-    mine = {*parsed.person.states, *parsed.states}
+    lines, verbalizer, question = list[Line](), context.verbalizer, context.parsed
+    states = {*question.person.states, *question.states}
     end, space = ("。", "") if verbalizer.language == "zh" else (".", " ")
     for fact in (each.fact for each in retrieved.beside):
-        if fact.predicate in CAUTION and fact.object not in mine:
+        if fact.predicate in CAUTION and fact.object not in states:
             continue  # whom else it does not suit is not asked
         if fact.language or (is_benefit(fact) and not _may_help(context, fact, minimum, part)):
             continue
@@ -444,18 +444,18 @@ def write_composition(context: AnswerContext, things: Iterable[str], other: str)
     meant = {a for m in context.parsed.mentions if m.iri == other for a in m.alternatives}
     ends = (other, *sorted(meant))
     facts = (f for thing in things for end in ends for f in context.facts.between(thing, end))
-    found = dict.fromkeys(
+    results = dict.fromkeys(
         f for f in facts if f.predicate in COMPOSITION and f.positive and not f.derived
     )
-    groups = (((f.subject, f.predicate.value, "of", True, f.origin), [f]) for f in found)
+    groups = (((f.subject, f.predicate.value, "of", True, f.origin), [f]) for f in results)
     return _sentences(context, groups)
 
 
 def _sentences(context: AnswerContext, groups: Iterable[Group]) -> list[Line]:
     end = "。" if context.verbalizer.language == "zh" else "."
     return [
-        Line(((finish(_line(context, key, found).text, end), tuple(found)),), 1)
-        for key, found in groups
+        Line(((finish(_line(context, key, facts).text, end), tuple(facts)),), 1)
+        for key, facts in groups
     ]
 
 
@@ -481,34 +481,34 @@ def _may_help(context: AnswerContext, fact: Fact, minimum: float, part: Contribu
         if context.facts.is_a(thing, *MATERIAL):
             reasons = context.safety.check(thing, context.parsed.person)
             clear = clear and not reasons
-            for each in reasons[:1] if thing in asked else ():
-                part.warn(context, each)
+            for finding in reasons[:1] if thing in asked else ():
+                part.warn(context, finding)
     return clear
 
 
 def _profile(context: AnswerContext, facts: Iterable[Fact]) -> Line | None:
     """State nature, flavour, channels and efficacy of the first material in one sentence."""
-    recorded: dict[str, dict[NamedNode, list[Fact]]] = {}
+    recorded_facts: dict[str, dict[NamedNode, list[Fact]]] = {}
     for fact in facts:
         if fact.predicate in PROFILE and fact.positive:
-            recorded.setdefault(fact.subject, {}).setdefault(fact.predicate, []).append(fact)
+            recorded_facts.setdefault(fact.subject, {}).setdefault(fact.predicate, []).append(fact)
     asked = _asked_relations(context)
-    subject = next((iri for iri in recorded if iri in asked), "")
-    if len(recorded.get(subject, ())) < 2:
+    subject = next((iri for iri in recorded_facts if iri in asked), "")
+    if len(recorded_facts.get(subject, ())) < 2:
         return None
-    verbalizer, parts, used = context.verbalizer, list[str](), list[Fact]()
+    verbalizer, parts, used_facts = context.verbalizer, list[str](), list[Fact]()
     for predicate in PROFILE:
         # what else is recorded of the relation stands beside it: sources may differ
-        found = context.facts.of(subject, predicate)[: _TOGETHER + 1]
-        if predicate in recorded[subject]:
-            disputed = predicate == SHIYI.hasNature and len(found) > 1
-            names = verbalizer.names(f.object for f in found)
+        found_facts = context.facts.of(subject, predicate)[: _TOGETHER + 1]
+        if predicate in recorded_facts[subject]:
+            disputed = predicate == SHIYI.hasNature and len(found_facts) > 1
+            names = verbalizer.names(f.object for f in found_facts)
             names += verbalizer.verbalize("p_conflict") if disputed else ""
             parts.append(verbalizer.verbalize(f"property_{local_name(predicate.value)}", o=names))
-            used += found
+            used_facts += found_facts
     joined = ("，" if verbalizer.language == "zh" else "; ").join(parts)
     text = verbalizer.verbalize("p_recorded", s=verbalizer.name(subject), parts=joined)
-    return Line(((text, tuple(used)),), 1)
+    return Line(((text, tuple(used_facts)),), 1)
 
 
 def _wanted_relations(context: AnswerContext) -> frozenset[str]:
@@ -526,7 +526,7 @@ def _choose(context: AnswerContext, facts: Iterable[Fact]) -> tuple[list[Group],
 
 
 def _group_facts(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:
-    asked, wanted, found = (
+    asked, wanted, found_facts = (
         _asked_relations(context),
         _wanted_relations(context),
         dict[Key, list[Fact]](),
@@ -538,25 +538,25 @@ def _group_facts(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, lis
         into = fact.object in asked and fact.subject not in asked
         end, side = (fact.object, "into") if into else (fact.subject, "of")
         key = (end, fact.predicate.value, side, fact.positive, fact.origin)
-        found.setdefault(key, []).append(fact)
-    return found
+        found_facts.setdefault(key, []).append(fact)
+    return found_facts
 
 
 def _line(context: AnswerContext, key: Key, facts: list[Fact]) -> Line:
     verbalizer, (end, _, side, positive, _) = context.verbalizer, key
     predicate = facts[0].predicate
-    shown = facts[:_TOGETHER]
+    shown_facts = facts[:_TOGETHER]
     if facts[0].language:
         texts = context.facts.texts(end, predicate, verbalizer.language)
-        shown = [next((each for each in texts if each in facts), facts[0])]
-        other = verbalizer.words(shown[0]).rstrip("。.；; ")
+        shown_facts = [next((fact for fact in texts if fact in facts), facts[0])]
+        other = verbalizer.words(shown_facts[0]).rstrip("。.；; ")
     else:
-        other = verbalizer.names(f.object if side == "of" else f.subject for f in shown)
+        other = verbalizer.names(f.object if side == "of" else f.subject for f in shown_facts)
     relation = context.facts.property_label(predicate, verbalizer.language)
     text = verbalize(verbalizer.language, f"t_{side}", x=verbalizer.name(end), p=relation, o=other)
     if not positive:
         text = verbalize(verbalizer.language, "t_denied", text=text)
-    return Line(((text + verbalizer.sources(shown[:1]), tuple(shown)),), 1)
+    return Line(((text + verbalizer.sources(shown_facts[:1]), tuple(shown_facts)),), 1)
 
 
 def _unread(context: AnswerContext, retrieved: Retrieval, part: Contribution) -> None:

@@ -26,15 +26,15 @@ _REACTION: Final = resource("symptom-allergic-reaction").value
 def _allergic(context: AnswerContext, part: Contribution) -> None:
     """Warn of a medicine of a class that somebody is allergic to, or to another member of it."""
     allergies, verbalizer = context.parsed.person.allergies, context.verbalizer
-    theirs = {near: a for a in reversed(allergies) for near in context.facts.above(a)[1:]}
+    theirs = {broader: a for a in reversed(allergies) for broader in context.facts.above(a)[1:]}
     for drug in context.parsed.drugs:
         above = context.facts.above(drug)
-        own = next((near for near in above if near in allergies), "")
+        own = next((broader for broader in above if broader in allergies), "")
         reacts = {
             f.subject: f
-            for near in above
-            if near in theirs
-            for f in context.facts.of(near, SHIYI.hasAdverseReaction)
+            for broader in above
+            if broader in theirs
+            for f in context.facts.of(broader, SHIYI.hasAdverseReaction)
             if f.object == _REACTION
         }
         shared = next(iter(reacts), "")
@@ -58,46 +58,46 @@ def write_opening(
 
     ``answered`` is whether guidance answers what seems to be no question of food.
     """
-    parsed, verbalizer = context.parsed, context.verbalizer
-    if parsed.alarm != "self_harm":
+    question, verbalizer = context.parsed, context.verbalizer
+    if question.alarm != "self_harm":
         _beware(context, part, country)
-    if parsed.urgent:
+    if question.urgent:
         write_alarms(context, part, country)
-        if parsed.alarm == "self_harm":
+        if question.alarm == "self_harm":
             return
-        if parsed.frame.ask == "stop_medicine":
+        if question.frame.ask == "stop_medicine":
             _stop(context, part)
         return
     _allergic(context, part)
-    if len({*parsed.drugs, *parsed.person.drugs}) > 1:
+    if len({*question.drugs, *question.person.drugs}) > 1:
         write_duplicates(context, part)
-    if parsed.wants("stop_medicine"):
+    if question.wants("stop_medicine"):
         _stop(context, part)
-    if (parsed.frame.topics or parsed.is_only_beyond_food()) and not answered:
+    if (question.frame.topics or question.is_only_beyond_food()) and not answered:
         _write_outside(context, part)
     _of_whom(context, part)
     _of_turn(context, part)
-    if parsed.frame.has_cue("cure"):
+    if question.frame.has_cue("cure"):
         part.opening.add(verbalizer.verbalize("s_cure"))
 
 
 def write_reading(context: AnswerContext, part: Contribution) -> None:
     """Write as what a name is read that is recorded only in part."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
-    for focus in made[:_MOST_MADE] if not parsed.urgent else ():
+    question, verbalizer = context.parsed, context.verbalizer
+    made = [f for f in question.frame.focus if f.within and f.iri in question.materials]
+    for focus in made[:_MOST_MADE] if not question.urgent else ():
         values = {"word": sanitize_words(focus.within), "x": verbalizer.name(focus.iri)}
         part.opening.add(verbalizer.verbalize("o_made", **values))
 
 
 def _of_whom(context: AnswerContext, part: Contribution) -> None:
     """Write for whom it is answered, where states of somebody else are named."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    if parsed.theirs:
-        own = parsed.frame.patient.who in {"self", "general"}
+    question, verbalizer = context.parsed, context.verbalizer
+    if question.theirs:
+        own = question.frame.patient.who in {"self", "general"}
         part.opening.add(
             verbalizer.verbalize(
-                "o_theirs" if own else "o_mine", states=_states(context, parsed.theirs)
+                "o_theirs" if own else "o_mine", states=_states(context, question.theirs)
             )
         )
 
@@ -127,7 +127,7 @@ def _write_eaten(context: AnswerContext, part: Contribution) -> None:
     """Write whether one portion that was had is a matter for alarm, as far as it is recorded."""
     parsed, verbalizer = context.parsed, context.verbalizer
     grave = parsed.person.drugs or parsed.person.allergies or parsed.is_of_child(under_one=True)
-    grave = grave or any(_harms_ill(context, each) for each in parsed.materials)
+    grave = grave or any(_harms_ill(context, iri) for iri in parsed.materials)
     name = verbalizer.names(group[0] for group in parsed.groups)
     texts = [verbalizer.verbalize("o_eaten_ask" if grave else "o_eaten", x=name)]
     if _PREGNANT in (*parsed.populations, *parsed.person.states):
@@ -139,11 +139,11 @@ def _write_eaten(context: AnswerContext, part: Contribution) -> None:
 
 def _harms_ill(context: AnswerContext, material: str) -> bool:
     """Return whether something is toxic, or contraindicated in a disease of the person."""
-    safety, parsed = context.safety, context.parsed
-    found = safety.against_states(material, (*parsed.states, *parsed.person.states))
+    safety, question = context.safety, context.parsed
+    findings = safety.against_states(material, (*question.states, *question.person.states))
     return bool(safety.poisons(material)) or any(
         f.severity == "contraindicated" and context.facts.is_a(f.against, SHIYI.Disease)
-        for f in found
+        for f in findings
     )
 
 
@@ -153,17 +153,17 @@ _RETRACTED: Final = frozenset({"medicine", "condition", "complaint"})
 
 def _write_outside(context: AnswerContext, part: Contribution) -> None:
     """Add that a question is none of food, and whom to ask instead."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    if parsed.wants("chitchat"):
-        closes = parsed.frame.has_cue("closes")
+    question, verbalizer = context.parsed, context.verbalizer
+    if question.wants("chitchat"):
+        closes = question.frame.has_cue("closes")
         part.opening.add(verbalizer.verbalize("o_closing" if closes else "o_chat"))
         return
-    topics = parsed.frame.topics
+    topics = question.frame.topics
     if not topics:
         part.opening.add(verbalizer.verbalize("o_scope"))
         return
     names = join_names(
-        verbalizer.language, [verbalizer.verbalize(f"topic_{each}") for each in topics]
+        verbalizer.language, [verbalizer.verbalize(f"topic_{topic}") for topic in topics]
     )
     medical = MEDICAL.intersection(topics)
     ask = verbalizer.space + verbalizer.verbalize("o_beyond_doctor") if medical else ""
@@ -184,9 +184,9 @@ def _states(context: AnswerContext, left: Iterable[str]) -> str:
 
 def _beware(context: AnswerContext, part: Contribution, country: str) -> None:
     """State first what the slots of the question call for: choking, raw beans, a poisoned pet."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    for sentence, severity in precautions(parsed.slots).items():
-        numbers = emergency_numbers(verbalizer.language, country, parsed.question)
+    question, verbalizer = context.parsed, context.verbalizer
+    for sentence, severity in precautions(question.slots).items():
+        numbers = emergency_numbers(verbalizer.language, country, question.question)
         known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
         text = verbalizer.annotate(verbalizer.verbalize(sentence, **numbers), known)
         part.warnings.append(SafetyWarning(severity, text))

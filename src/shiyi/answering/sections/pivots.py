@@ -39,7 +39,7 @@ class Pivot:
         return {
             "outcome": self.outcome,
             "change": self.change,
-            "claims": [each.to_json() for each in self.claims],
+            "claims": [citation.to_json() for citation in self.claims],
             "now": self.now,
             "then": self.then,
         }
@@ -54,7 +54,7 @@ class Pivots:
 
     def to_json(self) -> dict[str, Any]:
         """Return the pivots, and whether all sets of up to three claims were looked at."""
-        return {"pivots": [each.to_json() for each in self.pivots], "complete": self.complete}
+        return {"pivots": [pivot.to_json() for pivot in self.pivots], "complete": self.complete}
 
 
 def find_pivots(runtime: Runtime, request: AskRequest, asks: int = _ASKS) -> Pivots:
@@ -65,11 +65,11 @@ def find_pivots(runtime: Runtime, request: AskRequest, asks: int = _ASKS) -> Piv
     (Reiter 1987, hitting sets). A derived claim stands for the claims it is derived from.
     """
     search = _Search(runtime, request, asks)
-    answer, found = search.base, list[Pivot]()
-    for each in answer.recommendations:
-        found += search.rejections(RECOMMENDATION, each.label, each)
+    answer, pivots = search.base, list[Pivot]()
+    for recommendation in answer.recommendations:
+        pivots += search.rejections(RECOMMENDATION, recommendation.label, recommendation)
     verdict = search.rejections(VERDICT, _verdict(answer))
-    return Pivots((*verdict, *found, *search.additions()), search.complete)
+    return Pivots((*verdict, *pivots, *search.additions()), search.complete)
 
 
 @dataclass
@@ -99,7 +99,7 @@ class _Search:
             nodes = dict.fromkeys(
                 node | {claim} for node in front for claim in self._rests_on(node, target) - node
             )
-            front, found = [], list[tuple[frozenset[str], str]]()
+            front, results = [], list[tuple[frozenset[str], str]]()
             for node in nodes:
                 answer = self._without(node)
                 if answer is None:
@@ -109,21 +109,21 @@ class _Search:
                 if then == now:
                     front.append(node)
                 else:
-                    found.append((node, then))
-            if found or not front:
-                for node, then in found:
-                    facts = (self.runtime.facts.by_claim[each][0] for each in sorted(node))
+                    results.append((node, then))
+            if results or not front:
+                for node, then in results:
+                    facts = (self.runtime.facts.by_claim[iri][0] for iri in sorted(node))
                     yield Pivot(outcome, "reject", self._cite(facts), now, then)
                 return
 
     def additions(self) -> Iterator[Pivot]:
         """Yield the candidates that change the verdict or a recommendation if accepted."""
         about = {m.iri for m in self.base.linked if m.iri}
-        about |= {each.iri for each in self.base.recommendations}
+        about |= {recommendation.iri for recommendation in self.base.recommendations}
         now = {VERDICT: _verdict(self.base), RECOMMENDATION: _labels(self.base)}
-        tried = [f for f in candidates(self.runtime.store) if {f.subject, f.object} & about]
-        self.complete &= len(tried) <= _ADDED
-        for fact in tried[:_ADDED]:
+        facts = [f for f in candidates(self.runtime.store) if {f.subject, f.object} & about]
+        self.complete &= len(facts) <= _ADDED
+        for fact in facts[:_ADDED]:
             answer = ask(self.runtime.with_changes((), (fact,)), self.request)
             then = {VERDICT: _verdict(answer), RECOMMENDATION: _labels(answer)}
             for outcome, value in then.items():
@@ -136,7 +136,7 @@ class _Search:
             if len(self._answers) > self.asks:
                 self.complete = False
                 return None
-            gone = set(claims).union(*(self._derived.get(each, ()) for each in claims))
+            gone = set(claims).union(*(self._derived.get(claim, ()) for claim in claims))
             self._answers[claims] = ask(self.runtime.with_changes(gone, ()), self.request)
         return self._answers[claims]
 
@@ -153,13 +153,13 @@ class _Search:
             )
             claims = chain.from_iterable((*own, *along))
         premises = self.runtime.facts.premises
-        return frozenset(chain.from_iterable(premises.get(each) or (each,) for each in claims))
+        return frozenset(chain.from_iterable(premises.get(claim) or (claim,) for claim in claims))
 
     def _gravest(self, answer: Answer) -> tuple[str, ...]:
         """Return the claims of the first warning, of several interactions of that rated gravest."""
         gravity = self.runtime.evidences.gravity
-        alike = [w for w in answer.warnings if w.severity == answer.warnings[0].severity]
-        rated = [w.claims for w in alike if w.claims]
+        warnings = [w for w in answer.warnings if w.severity == answer.warnings[0].severity]
+        rated = [w.claims for w in warnings if w.claims]
         return min(rated, key=lambda claims: min(map(gravity, claims)), default=())
 
     def _cite(self, facts: Iterable[Fact]) -> tuple[Citation, ...]:
@@ -172,4 +172,4 @@ def _verdict(answer: Answer) -> str:
 
 
 def _labels(answer: Answer) -> str:
-    return ", ".join(each.label for each in answer.recommendations)
+    return ", ".join(recommendation.label for recommendation in answer.recommendations)

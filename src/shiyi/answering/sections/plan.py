@@ -88,24 +88,24 @@ def write(
     if parsed.frame.has_cue("cleared-now", "stopped-now") and parsed.groups and not parsed.urgent:
         return write_watch(context)
     opened = runtime.settings.answer.evidence == "opened"
-    chosen = choose_guidance(context, opened=opened) if method in BY_PATHS else ()
-    answered = replaces(context, chosen)
+    guides = choose_guidance(context, opened=opened) if method in BY_PATHS else ()
+    answered = replaces(context, guides)
     write_opening(context, part, runtime.settings.answer.country, answered=answered)
     if answered:
-        _write_guidance(context, chosen, part)
+        _write_guidance(context, guides, part)
         part.missing += _of_profile(context)
         return part
     place = len(part.opening.lines)
     _write_forms(context, part, retrieved, runtime, method)
-    if covers_things(context, chosen) or (chosen and parsed.wants("dose")):  # more than "none"
+    if covers_things(context, guides) or (guides and parsed.wants("dose")):  # more than "none"
         rest = part.opening.lines[place:]
-        part.opening.lines[place:] = [each for each in rest if each.facts]
-    if chosen and not parsed.is_only_beyond_food():
-        warned = part.warnings and is_mild(context, chosen)  # which comes first
+        part.opening.lines[place:] = [line for line in rest if line.facts]
+    if guides and not parsed.is_only_beyond_food():
+        warned = part.warnings and is_mild(context, guides)  # which comes first
         place = len(part.opening.lines) if warned else place
-        told, part.opening.lines[place:] = part.opening.lines[place:], []
-        part.extend(write_guidance(context, chosen))
-        part.opening.lines += told
+        lines, part.opening.lines[place:] = part.opening.lines[place:], []
+        part.extend(write_guidance(context, guides))
+        part.opening.lines += lines
     return part
 
 
@@ -148,41 +148,41 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     """Write the guidance that answers, and what the safety check finds; what is grave first."""
     guided = write_guidance(context, chosen)
     met = context.parsed.groups and context.parsed.meets_anything()
-    checked = _write_warned_verdict(context) if met else Contribution()
+    contribution = _write_warned_verdict(context) if met else Contribution()
     asking = {context.verbalizer.verbalize(key) for key in _ASKING}
     mild = is_mild(context, chosen)
-    warned = {claim for each in checked.warnings for claim in each.claims}
+    warned = {claim for warning in contribution.warnings for claim in warning.claims}
     if mild or not all(
-        each.claims for each in checked.warnings
+        warning.claims for warning in contribution.warnings
     ):  # what is stated without a claim, as an allergy, stays
         warned = set()
     lines = [
         line
-        for line in checked.opening.lines
+        for line in contribution.opening.lines
         if line.text in asking
         or not warned
         or _rests_on(line, SHIYI.confusedWith)
         or any(f.claim in warned for f in line.facts)
     ]
-    missing = checked.missing
+    missing = contribution.missing
     sections = [  # why a state is met that nobody named
-        Section(each.heading, [e for e in each.lines if _rests_on(e, SHIYI.judgedAs)])
-        for each in checked.sections
+        Section(section.heading, [e for e in section.lines if _rests_on(e, SHIYI.judgedAs)])
+        for section in contribution.sections
     ]
-    opening, found = Section("", lines), checked.warnings
-    checked = Contribution(opening, sections, found, checked.shown, checked.facts)
+    opening, warnings = Section("", lines), contribution.warnings
+    contribution = Contribution(opening, sections, warnings, contribution.shown, contribution.facts)
     unheld = context.parsed.of_kind(context.facts, SHIYI.ChemicalEntity)
-    checked.missing = missing if unheld else []
+    contribution.missing = missing if unheld else []
     if context.parsed.frame.has_cue("long-term"):
         noted = Contribution()
         write_long_term_use(context, noted)
         noted.opening.lines = [line for line in noted.opening.lines if line.facts]
         part.extend(noted)
-    rated = {context.evidences.rating(c) for w in checked.warnings for c in w.claims}
+    rated = {context.evidences.rating(c) for w in contribution.warnings for c in w.claims}
     as_food = context.parsed.frame.has_cue("as-food")  # of which the statements tell first
     first = not as_food and (mild or "major" in rated)
-    first |= any(w.severity == "contraindicated" for w in checked.warnings)
-    for each in (checked, guided) if first else (guided, checked):
+    first |= any(w.severity == "contraindicated" for w in contribution.warnings)
+    for each in (contribution, guided) if first else (guided, contribution):
         part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
@@ -193,22 +193,22 @@ def _write_texts(
     context: AnswerContext, part: Contribution, retrieved: Retrieval, minimum: float
 ) -> None:
     """Write what texts hold of unknown words, and what is recorded of long use if it is asked."""
-    parsed = context.parsed
+    question = context.parsed
     if retrieved.beside:
-        warned = part.warnings and parsed.meets_anything()  # which comes first
+        warned = part.warnings and question.meets_anything()  # which comes first
         place = len(part.opening.lines) if warned else 0
         part.opening.lines[place:place] = write_texts(context, retrieved, minimum, part)
-    asked = parsed.frame.has_cue("long-term") and not parsed.wants("how", "advice")
-    if parsed.groups and asked:
+    asked = question.frame.has_cue("long-term") and not question.wants("how", "advice")
+    if question.groups and asked:
         write_long_term_use(context, part)
 
 
 def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrieval) -> None:
     """Add what was not recognised, where the answer depends on it."""
-    parsed, verbalizer = context.parsed, context.verbalizer
+    question, verbalizer = context.parsed, context.verbalizer
     part.missing += _of_profile(context)
-    if not (parsed.urgent or parsed.is_only_beyond_food()) and _unknown_matters(parsed):
-        words = parsed.unknown[:3]
+    if not (question.urgent or question.is_only_beyond_food()) and _unknown_matters(question):
+        words = question.unknown[:3]
         each_one = [verbalizer.verbalize("m_unlinked", word=w) for w in words]
         if len(words) > 1 and not part.shown.issuperset(each_one):
             quoted = verbalizer.quote(words)
@@ -221,12 +221,12 @@ def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrie
 
 def _of_profile(context: AnswerContext) -> list[str]:
     """List what of the profile could not be taken into account."""
-    verbalizer, parsed = context.verbalizer, context.parsed
-    words = map(sanitize_words, parsed.person.unknown[:5])
-    found = [verbalizer.verbalize("m_profile", word=word) for word in words]
-    if parsed.profile.pregnant and parsed.profile.sex == "male":
-        found.append(verbalizer.verbalize("m_contradiction"))
-    return found
+    verbalizer, question = context.verbalizer, context.parsed
+    words = map(sanitize_words, question.person.unknown[:5])
+    results = [verbalizer.verbalize("m_profile", word=word) for word in words]
+    if question.profile.pregnant and question.profile.sex == "male":
+        results.append(verbalizer.verbalize("m_contradiction"))
+    return results
 
 
 def _unknown_matters(parsed: Question) -> bool:
@@ -260,19 +260,19 @@ def _rests(part: Contribution) -> bool:
 
 def _forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the forms of what is asked, after the safety check of the things named."""
-    parsed = context.parsed
-    if parsed.alarm == "self_harm":  # any record may be a means
-        return [_write_warned_verdict] if _asks_of_medicine(parsed) else []
-    if parsed.urgent:
-        return [_keep_warnings] if parsed.groups and parsed.meets_anything() else []
-    if parsed.frame.has_cue("complains") and not parsed.groups:
+    question = context.parsed
+    if question.alarm == "self_harm":  # any record may be a means
+        return [_write_warned_verdict] if _asks_of_medicine(question) else []
+    if question.urgent:
+        return [_keep_warnings] if question.groups and question.meets_anything() else []
+    if question.frame.has_cue("complains") and not question.groups:
         return [partial(_write_stated_relations, text=context.verbalizer.verbalize("o_sorry"))]
-    if parsed.is_only_beyond_food():
-        return [write_referral] if MEDICAL.intersection(parsed.frame.topics) else []
-    found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]
-    if parsed.wants(*_OF_RELATIONS):
-        found.insert(bool(found) and found[0] is _write_warned_verdict, write_relations)
-    return list(dict.fromkeys(found))
+    if question.is_only_beyond_food():
+        return [write_referral] if MEDICAL.intersection(question.frame.topics) else []
+    results = [form for ask in question.asks for form in _form(ask, context, retrieved, runtime)]
+    if question.wants(*_OF_RELATIONS):
+        results.insert(bool(results) and results[0] is _write_warned_verdict, write_relations)
+    return list(dict.fromkeys(results))
 
 
 def _asks_of_medicine(parsed: Question) -> bool:
@@ -282,8 +282,8 @@ def _asks_of_medicine(parsed: Question) -> bool:
 
 
 def _form(ask: str, context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
-    parsed = context.parsed
-    if ask in ("advice", "evidence") and parsed.asks_of_unknown():
+    question = context.parsed
+    if ask in ("advice", "evidence") and question.asks_of_unknown():
         return [write_unknown]
     if ask == "advice":
         return _advice_forms(context, retrieved, runtime)
@@ -291,13 +291,13 @@ def _form(ask: str, context: AnswerContext, retrieved: Retrieval, runtime: Runti
         return _avoidance_forms(context, runtime)
     if ask in ("may", "stop_medicine", "clarification"):
         return _verdict_forms(context, ask)
-    if ask == "list" or (ask == "property" and _is_of_contents(parsed)):
+    if ask == "list" or (ask == "property" and _is_of_contents(question)):
         return _list_forms(context, retrieved, runtime)
-    if ask == "constitution" and parsed.frame.has_cue("diagnosis") and not parsed.constitutions:
+    if ask == "constitution" and question.frame.has_cue("diagnosis") and not question.constitutions:
         return [write_constitution]
-    if (ask == "evidence" and not parsed.groups) or _asks_what_listing_means(context):
+    if (ask == "evidence" and not question.groups) or _asks_what_listing_means(context):
         return [write_law]
-    if ask == "compare" and not parsed.groups and len(parsed.ailments) > 1:
+    if ask == "compare" and not question.groups and len(question.ailments) > 1:
         return [write_signs]
     return _of_things(ask, _FORMS[ask], context) if ask in _FORMS else _record_forms(context)
 
@@ -341,47 +341,47 @@ _FORMS: Final[dict[str, Form]] = {
 
 def _asks_what_listing_means(context: AnswerContext) -> bool:
     """Return whether it is asked if things work because they are listed."""
-    parsed = context.parsed
-    listed = parsed.of_kind(context.facts, SHIYI.RegulatoryStatus)
-    return bool(listed) and parsed.frame.has_cue("proof", "cure") and not parsed.groups
+    question = context.parsed
+    listed = question.of_kind(context.facts, SHIYI.RegulatoryStatus)
+    return bool(listed) and question.frame.has_cue("proof", "cure") and not question.groups
 
 
 def _list_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the result of the compiled query, else advice or the record of what is named."""
-    parsed, facts = context.parsed, context.facts
-    conditions = {c.property for c in parsed.frame.conditions}
-    if parsed.frame.has_cue("which-year") and conditions <= {YEAR, "regulatoryStatus"}:
+    question, facts = context.parsed, context.facts
+    conditions = {c.property for c in question.frame.conditions}
+    if question.frame.has_cue("which-year") and conditions <= {YEAR, "regulatoryStatus"}:
         return [write_law]
-    relations = [NamedNode(VOCAB + name) for name in parsed.frame.wanted.relations]
-    if any(facts.of(thing, *relations) for thing in parsed.materials if relations):
-        met = parsed.groups and parsed.meets_anything()
+    relations = [NamedNode(VOCAB + name) for name in question.frame.wanted.relations]
+    if any(facts.of(thing, *relations) for thing in question.materials if relations):
+        met = question.groups and question.meets_anything()
         warned: list[Form] = [_write_warned_verdict] if met else []
         return [*warned, write_properties]  # of what a formula is made, not what has it in it
-    listed = write_query_list(context, runtime.store)
-    if listed is not None:
-        named = parsed.groups or len(parsed.drugs) > 1
-        beside = [] if _rests(listed) or not named else _record_forms(context)
-        counted = parsed.frame.wanted.measure == "count" and conditions == {"regulatoryStatus"}
+    contribution = write_query_list(context, runtime.store)
+    if contribution is not None:
+        named = question.groups or len(question.drugs) > 1
+        beside = [] if _rests(contribution) or not named else _record_forms(context)
+        counted = question.frame.wanted.measure == "count" and conditions == {"regulatoryStatus"}
         official = [write_law] if counted else []  # a name in the catalogue may be two things here
-        found = [*official, lambda _: listed, *beside]
-        return beside if beside and parsed.meets_anything() else found
+        results = [*official, lambda _: contribution, *beside]
+        return beside if beside and question.meets_anything() else results
     advised = context.parsed.states and context.parsed.wants("list")
     return _advice_forms(context, retrieved, runtime) if advised else _record_forms(context)
 
 
 def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     """Return the form of an ask about things, with what is unknown, and the safety check apart."""
-    parsed = context.parsed
-    if ask in _OF_THINGS and not list_things(parsed):
+    question = context.parsed
+    if ask in _OF_THINGS and not list_things(question):
         return _unrecognized_forms(context)
-    lacks = ask == "compare" and bool(parsed.unknown) and len(parsed.groups) < 2
+    lacks = ask == "compare" and bool(question.unknown) and len(question.groups) < 2
     lacks |= ask == "regulation" and _is_of_unknown(context)
     first = _unrecognized_forms(context) if lacks else []
-    checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
-    again = ask == "why" and bool(parsed.frame.root)  # the verdict was given before
+    checked = ask in _CHECKED_TOO and question.groups and question.meets_anything()
+    again = ask == "why" and bool(question.frame.root)  # the verdict was given before
     warned = partial(_warnings_of, form=_write_warned_verdict, given=True)
     apart: list[Form] = [warned if again else _write_warned_verdict] if checked else []
-    described = ask == "property" and not parsed.frame.wanted.relations
+    described = ask == "property" and not question.frame.wanted.relations
     form = _write_further_reasons if ask == "why" and apart and not again else form
     before = described or ask in _WARNED_FIRST or (checked and _is_barred(context))
     return [*apart, *first, form] if before else [*first, form, *apart]
@@ -389,15 +389,15 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
 
 def _is_barred(context: AnswerContext) -> bool:
     """Return whether something named is not to be taken by this person."""
-    parsed = context.parsed
-    found = (f for m in parsed.materials for f in context.safety.check(m, parsed.person))
-    return any(level_of(context, f) in BARRING for f in found)
+    question = context.parsed
+    findings = (f for m in question.materials for f in context.safety.check(m, question.person))
+    return any(level_of(context, f) in BARRING for f in findings)
 
 
 def _is_of_unknown(context: AnswerContext) -> bool:
     """Return whether the first thing that is named, asked about by its status, is not known."""
     facts, materials = context.facts, context.parsed.materials
-    near = (*materials, *(kin for each in materials for kin in facts.siblings(each)))
+    near = (*materials, *(kin for material in materials for kin in facts.siblings(material)))
     first = next(iter(context.parsed.frame.focus), None)
     listed = any(facts.of(each, SHIYI.regulatoryStatus) for each in near)
     return bool(materials and first and not first.iri) and not listed
@@ -431,17 +431,17 @@ def _keep_warnings(context: AnswerContext) -> Contribution:
 
 
 def _advice_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
-    parsed = context.parsed
-    if is_of_allergy_alone(parsed):
+    question = context.parsed
+    if is_of_allergy_alone(question):
         return [write_allergy]
-    if parsed.is_feverish_child() or parsed.is_of_child(under_one=True):
+    if question.is_feverish_child() or question.is_of_child(under_one=True):
         return [refer]
     beside: list[Form] = (
-        [_write_warned_verdict] if parsed.groups and parsed.meets_anything() else []
+        [_write_warned_verdict] if question.groups and question.meets_anything() else []
     )
-    if not retrieved.paths and _is_of_contents(parsed):
+    if not retrieved.paths and _is_of_contents(question):
         return [*beside, partial(_ask_back, runtime=runtime)]
-    if not parsed.wants_advice():
+    if not question.wants_advice():
         return beside or [partial(_ask_back, runtime=runtime)]
     return [*beside, partial(_advice, retrieved=retrieved, runtime=runtime)]
 
@@ -467,43 +467,43 @@ def _advice(context: AnswerContext, *, retrieved: Retrieval, runtime: Runtime) -
 
 
 def _avoidance_forms(context: AnswerContext, runtime: Runtime) -> list[Form]:
-    parsed = context.parsed
-    own = parsed.ailments or parsed.drugs or parsed.populations
-    if parsed.groups and _is_of_contents(parsed):
+    question = context.parsed
+    own = question.ailments or question.drugs or question.populations
+    if question.groups and _is_of_contents(question):
         return [write_compatibility, partial(_ask_back, runtime=runtime)]
-    if parsed.groups and (parsed.frame.has_cue("who-may-not") or not own):
+    if question.groups and (question.frame.has_cue("who-may-not") or not own):
         return [write_unsuited]
-    if parsed.groups:
+    if question.groups:
         return [write_compatibility]
-    if is_of_allergy_alone(parsed):
+    if is_of_allergy_alone(question):
         return [write_allergy]
-    if parsed.hazards:
+    if question.hazards:
         return [write_group if find_groups(context) else write_avoid_list]
     return _record_forms(context)
 
 
 def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
     """Return the verdict on the things named, or what is recorded against them for anybody."""
-    parsed = context.parsed
-    if parsed.groups:
-        if parsed.meets_anything() or parsed.frame.leaning:
+    question = context.parsed
+    if question.groups:
+        if question.meets_anything() or question.frame.leaning:
             return [write_compatibility]
-        relations = parsed.frame.wanted.relations and parsed.frame.has_cue("open-question")
+        relations = question.frame.wanted.relations and question.frame.has_cue("open-question")
         if ask == "clarification":
             return [write_identity, write_properties]
         return [write_properties if relations else write_unsuited]
     if ask == "stop_medicine":
         return []
-    if find_groups(context) and parsed.hazards:
+    if find_groups(context) and question.hazards:
         return [write_group]
-    cues, hazards = parsed.frame, parsed.hazards
+    cues, hazards = question.frame, question.hazards
     if hazards and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
         return [write_avoid_list]  # "what is off the table for me"
-    if ask == "may" and parsed.unknown:
+    if ask == "may" and question.unknown:
         return [write_unknown]
-    if is_of_allergy_alone(parsed):
+    if is_of_allergy_alone(question):
         return [write_allergy]
-    if ask == "may" and parsed.states:
+    if ask == "may" and question.states:
         unnamed = context.verbalizer.verbalize("o_unnamed")
         return [partial(_write_stated_relations, text=unnamed), write_avoid_list]
     return _record_forms(context)
@@ -547,11 +547,11 @@ def _record_forms(context: AnswerContext) -> list[Form]:
 def is_of_allergy_alone(parsed: Question) -> bool:
     """Return whether an allergy is named and nothing that food is sought for or asked about."""
     allergens = any(f.role == "allergy" for f in parsed.frame.focus)
-    sought = (
+    ailments = (
         *parsed.ailments, *parsed.constitutions, *parsed.aims, *parsed.seasons, *parsed.materials,
         *parsed.drugs,
     )  # fmt: skip
-    return allergens and not sought and not parsed.wants("constitution")
+    return allergens and not ailments and not parsed.wants("constitution")
 
 
 def _reporters(
@@ -569,31 +569,31 @@ def _reporters(
     elif parsed.groups and parsed.wants("may", "dose", "avoid") and not parsed.urgent:
         checks = [write_unsuited]
     if method == "none":
-        return [partial(_warnings_of, form=each) for each in checks]
+        return [partial(_warnings_of, form=check) for check in checks]
     return [*checks, *_settled_forms(context, retrieved, runtime)]
 
 
 def _settled_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
     """Return the forms that do not depend on which method is used."""
-    parsed = context.parsed
-    if parsed.urgent:
+    question = context.parsed
+    if question.urgent:
         return [write_referral]
-    found: list[Form] = [write_constitution] if parsed.wants("constitution") else []
-    if is_of_allergy_alone(parsed):
-        found.append(write_allergy)
-    elif parsed.wants("avoid") and not parsed.groups and parsed.states:
-        found.append(write_avoid_list)
-    elif parsed.wants_advice() and (
-        parsed.is_feverish_child() or parsed.is_of_child(under_one=True)
+    results: list[Form] = [write_constitution] if question.wants("constitution") else []
+    if is_of_allergy_alone(question):
+        results.append(write_allergy)
+    elif question.wants("avoid") and not question.groups and question.states:
+        results.append(write_avoid_list)
+    elif question.wants_advice() and (
+        question.is_feverish_child() or question.is_of_child(under_one=True)
     ):
-        found.append(refer)
-    elif parsed.wants_advice() and (retrieved.paths or parsed.seasons):
-        found.append(partial(_advice, retrieved=retrieved, runtime=runtime))
-    return found
+        results.append(refer)
+    elif question.wants_advice() and (retrieved.paths or question.seasons):
+        results.append(partial(_advice, retrieved=retrieved, runtime=runtime))
+    return results
 
 
 def _warnings_of(context: AnswerContext, *, form: Form, given: bool = False) -> Contribution:
     """Keep the warnings of a check alone, unwritten where the answer before has ``given`` them."""
     part = form(context)
-    shown = {each.text for each in part.warnings if given}
+    shown = {warning.text for warning in part.warnings if given}
     return Contribution(warnings=part.warnings, shown=shown, facts=part.facts, missing=part.missing)

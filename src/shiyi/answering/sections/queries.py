@@ -93,25 +93,25 @@ def _release_products(conditions: Iterable[Condition], facts: Facts) -> Iterator
 
 def compile_list(frame: Frame, facts: Facts) -> str:
     """Return the query of a frame's conditions, or nothing where there is none to be asked."""
-    wanted = frame.wanted
+    kinds = frame.wanted
     conditions = [c for c in frame.conditions if _is_known(c, facts)]
-    rich = wanted.measure == "most" and frame.has_cue("rich-in")
-    if rich and not (conditions or wanted.relations):
+    rich = kinds.measure == "most" and frame.has_cue("rich-in")
+    if rich and not (conditions or kinds.relations):
         return ""  # of what is not known here; a rank by the number of records answers nothing
-    if is_ranked(frame) and _ranked_by(frame, conditions) == _USED and "Dish" not in wanted.classes:
+    if is_ranked(frame) and _ranked_by(frame, conditions) == _USED and "Dish" not in kinds.classes:
         return ""  # by nothing that is recorded
-    if not conditions and not (wanted.classes or wanted.form) and not is_ranked(frame):
+    if not conditions and not (kinds.classes or kinds.form) and not is_ranked(frame):
         return ""
-    if wanted.measure == "count" and not conditions and any(not f.iri for f in frame.focus):
+    if kinds.measure == "count" and not conditions and any(not f.iri for f in frame.focus):
         return ""  # of a class that is not known here
     patterns = [_classes(frame, facts), *(_pattern(n, c, facts) for n, c in enumerate(conditions))]
-    if wanted.form and not any(c.property == "preparedBy" for c in conditions):
-        methods = " ".join(_node(iri) for iri in wanted.form)
+    if kinds.form and not any(c.property == "preparedBy" for c in conditions):
+        methods = " ".join(_node(iri) for iri in kinds.form)
         patterns.append(f"VALUES ?method {{ {methods} }} ?thing shiyi:preparedBy ?method .")
-    body = "\n  ".join(each for each in patterns if each)
+    body = "\n  ".join(pattern for pattern in patterns if pattern)
     if is_ranked(frame):
         ranked = _ranked_by(frame, conditions)
-        order, most = ("ASC", _MOST) if frame.has_cue("least") else ("DESC", wanted.limit or 10)
+        order, most = ("ASC", _MOST) if frame.has_cue("least") else ("DESC", kinds.limit or 10)
         return _whole(
             "?thing (COUNT(DISTINCT ?ranked) AS ?count)",
             f"{body}\n  ?thing {_path(ranked)} ?ranked .{_of_dishes(frame)}",
@@ -179,7 +179,7 @@ def _pattern(number: int, condition: Condition, facts: Facts) -> str:
             f"?thing shiyi:hasIngredient?/shiyi:hasFoodGroup/skos:broader* {value} }}"
         )
     if name == RATING:
-        ratings = " ".join(str(Literal(each)) for each in condition.value.split("|"))
+        ratings = " ".join(str(Literal(part)) for part in condition.value.split("|"))
         return (
             f"VALUES ?rating {{ {ratings} }} VALUES ?effect {{ shiyi:isEffectiveFor "
             f"shiyi:studiedFor }} ?claim {_curie(RDF.reifies)} <<( ?thing ?effect ?rated )>> ; "
@@ -201,8 +201,8 @@ def _filter_less_asserted(values: Collection[str], facts: Facts) -> str:
     ]
     less = [
         thing
-        for thing, found in natures
-        if max(found, key=lambda f: (f.confidence, f.object in values)).object not in values
+        for thing, found_facts in natures
+        if max(found_facts, key=lambda f: (f.confidence, f.object in values)).object not in values
     ]
     return f" FILTER(?thing NOT IN ({', '.join(map(_node, sorted(less)))}))" if less else ""
 
@@ -305,16 +305,16 @@ def _write_list(
         part.opening.add(verbalizer.verbalize("l_none", **values))
         return
     ranked = bool(listing.counts)
-    shown = listing.things if ranked else _foods_first(context, listing)
+    things = listing.things if ranked else _foods_first(context, listing)
     typed = not ranked and all(map(is_typed, conditions))
-    brief = typed and (frame.has_cue("all") or len(shown) > _MOST_SHOWN)
+    brief = typed and (frame.has_cue("all") or len(things) > _MOST_SHOWN)
     most = _MOST_NAMED if typed and frame.has_cue("all") else _MOST_SHOWN
-    shown = tuple(shown)[: frame.wanted.limit or most]
+    things = tuple(things)[: frame.wanted.limit or most]
     numbers = dict(zip(listing.things, listing.counts, strict=True)) if ranked else {}
     key = "l_ranked" if ranked else "l_count" if frame.wanted.measure == "count" else "l_found"
     before, _, after = verbalizer.verbalize(key, items="\0", **values).partition("\0")
     pieces = list[Piece]()
-    for n, thing in enumerate(shown):
+    for n, thing in enumerate(things):
         name = verbalizer.name(thing)
         if thing in numbers:
             name = verbalizer.verbalize("l_item", x=name, n=str(numbers[thing]))
@@ -322,7 +322,7 @@ def _write_list(
         cited = not brief or n < _CITED
         facts = listing.because(thing, conditions, context.facts) if cited else ()
         pieces.append((mark + name, facts))
-    rest = len(listing.things) - len(shown)
+    rest = len(listing.things) - len(things)
     more = verbalizer.verbalize("l_more", n=str(rest)) if rest > 0 else ""
     part.opening.item(*pieces, (more + after + verbalizer.stop, ()))
     _warn_of_toxic(context, part, listing.things)
@@ -357,12 +357,12 @@ def _foods_first(context: AnswerContext, listing: Listing) -> list[str]:
 def _conditions(context: AnswerContext, conditions: Iterable[Condition]) -> str:
     """State the conditions of a list in a few words."""
     verbalizer, frame = context.verbalizer, context.parsed.frame
-    found = [_condition(context, each) for each in conditions]
-    listed = any(each.property in ("regulatoryStatus", YEAR) for each in frame.conditions)
+    results = [_condition(context, condition) for condition in conditions]
+    listed = any(condition.property in ("regulatoryStatus", YEAR) for condition in frame.conditions)
     classes = [c for c in frame.wanted.classes if not (listed and c == "Food")]
     kinds = verbalizer.join(map(verbalizer.class_name, classes), "or") if classes else ""
-    found += [kinds, *map(verbalizer.name, frame.wanted.form[:1])]
-    return verbalizer.join(dict.fromkeys(filter(None, found))) or verbalizer.verbalize("l_any")
+    results += [kinds, *map(verbalizer.name, frame.wanted.form[:1])]
+    return verbalizer.join(dict.fromkeys(filter(None, results))) or verbalizer.verbalize("l_any")
 
 
 _GRAVE: Final = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)

@@ -69,8 +69,8 @@ _MOST_CONTAINED: Final = 30  # ingredients of a product: a label is read whole
 def list_things(parsed: Question) -> tuple[str, ...]:
     """List one meaning of each thing that a question names, what is no thing after them."""
     named = [group[0] for group in parsed.groups]
-    others = (*parsed.drugs, *parsed.constitutions, *parsed.ailments, *parsed.others)
-    return tuple(dict.fromkeys((*named, *others)))[:_MOST_NAMED] if named or others else ()
+    drugs = (*parsed.drugs, *parsed.constitutions, *parsed.ailments, *parsed.others)
+    return tuple(dict.fromkeys((*named, *drugs)))[:_MOST_NAMED] if named or drugs else ()
 
 
 def write_properties(context: AnswerContext) -> Contribution:
@@ -100,7 +100,7 @@ def write_properties(context: AnswerContext) -> Contribution:
         part.opening.lines += lines[:_MOST_LINES]
         if not (text or lines):
             labels = (context.facts.property_label(p, verbalizer.language) for p in predicates[:2])
-            names = verbalizer.join(dict.fromkeys(each.removeprefix("has ") for each in labels))
+            names = verbalizer.join(dict.fromkeys(label.removeprefix("has ") for label in labels))
             part.opening.add(verbalizer.verbalize("p_none", x=verbalizer.name(thing), p=names))
             describe(context, thing, part)
         if set(predicates) & {*_HARMS, *CAUTION}:
@@ -114,8 +114,8 @@ def write_properties(context: AnswerContext) -> Contribution:
 
 def _list_wanted(context: AnswerContext) -> list[NamedNode]:
     """List the relations that a question names; of a product, a label says no constituents."""
-    known, wanted = context.facts.schema.properties, context.parsed.frame.wanted.relations
-    named = [NamedNode(VOCAB + name) for name in wanted if name in known]
+    properties, wanted = context.facts.schema.properties, context.parsed.frame.wanted.relations
+    named = [NamedNode(VOCAB + name) for name in wanted if name in properties]
     label = any(_is_product(context, group[0]) for group in context.parsed.groups)
     return [SHIYI.hasIngredient] if label and SHIYI.hasActiveConstituent in named else named
 
@@ -137,17 +137,17 @@ def write_relations(context: AnswerContext) -> Contribution:
     """Write what is recorded between two of the things named; warnings are left to the check."""
     part, facts, schema = Contribution(), context.facts, context.facts.schema.properties
     ends = [(f.iri, *f.also) for f in context.parsed.frame.focus if f.iri][:_MOST_ENDS]
-    asked = context.parsed.frame.wanted.relations if context.parsed.wants("property") else ()
-    found = dict.fromkeys(
+    relations = context.parsed.frame.wanted.relations if context.parsed.wants("property") else ()
+    results = dict.fromkeys(
         fact
         for one, other in combinations(ends, 2)
         for a, b in product(one, other)
         for fact in facts.between(a, b)
         if fact.positive and not (fact.derived or fact.predicate == SHIYI.confusedWith)
     )
-    for fact in found:
+    for fact in results:
         known = schema.get(local_name(fact.predicate.value))
-        if local_name(fact.predicate.value) in asked:
+        if local_name(fact.predicate.value) in relations:
             continue
         if len(part.opening.lines) < _MOST_LINES and not (known and known.is_safety):
             relation = facts.property_label(fact.predicate, context.verbalizer.language)
@@ -220,8 +220,8 @@ def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
         write_toxic(context, thing, part)
         describe(context, thing, part)
         several = len(things) > 1
-        said = {fact.predicate for line in part.opening.lines for fact in line.facts}
-        rest = [p for p in (*_RECORDED, *(_TEXTS if product else ())) if p not in said]
+        nodes = {fact.predicate for line in part.opening.lines for fact in line.facts}
+        rest = [p for p in (*_RECORDED, *(_TEXTS if product else ())) if p not in nodes]
         for predicate in rest if not (part.opening.lines and most == 1) else ():
             section = part.section("h_facts")
             named = several or not (part.opening.lines or section.lines)
@@ -271,8 +271,8 @@ def write_toxic(context: AnswerContext, thing: str, part: Contribution) -> None:
 
 def describe(context: AnswerContext, thing: str, part: Contribution) -> None:
     """Write what a thing is in one line: its profile, or its herb's, or a text of its effect."""
-    for each in (thing, *context.facts.siblings(thing)):
-        text, facts = context.verbalizer.profile(each)
+    for name in (thing, *context.facts.siblings(thing)):
+        text, facts = context.verbalizer.profile(name)
         if text:
             part.opening.add(finish(text, context.verbalizer.stop), *facts)
             return
@@ -298,16 +298,16 @@ def relation_lines(
         return
     whole = predicate == SHIYI.hasIngredient and _is_product(context, thing)
     most = _MOST_CONTAINED if whole else _MOST_MET if predicate in INTERACTION else _MOST_LISTED
-    every = facts.of(thing, predicate)
+    all_facts = facts.of(thing, predicate)
     if predicate in INTERACTION:
-        every = tuple(sorted(every, key=lambda f: context.evidences.gravity(f.claim)))
-    if found := every[:most]:
-        values = verbalizer.names(f.object for f in found)
+        all_facts = tuple(sorted(all_facts, key=lambda f: context.evidences.gravity(f.claim)))
+    if found_facts := all_facts[:most]:
+        values = verbalizer.names(f.object for f in found_facts)
         key = "p_of" if named else "p_list"
         text = verbalizer.verbalize(key, x=verbalizer.name(thing), p=name, o=values)
-        rest = len(every) - len(found)
+        rest = len(all_facts) - len(found_facts)
         end = verbalizer.verbalize("a_rest", n=str(rest)) if rest and named else ""
-        yield Line(((text + end, found),), 1)
+        yield Line(((text + end, found_facts),), 1)
     elif into := facts.inverse(thing, predicate)[:_MOST_LISTED]:
         values = verbalizer.names(f.subject for f in into)
         text = verbalizer.verbalize("p_into", x=verbalizer.name(thing), p=name, o=values)
@@ -329,16 +329,16 @@ def write_cautions(
     there are none.
     """
     verbalizer, section = context.verbalizer, part.section("h_caution")
-    every = context.safety.conditional(thing)
-    against = [f for f in every if f.against not in context.parsed.absent]
+    findings = context.safety.conditional(thing)
+    against = [f for f in findings if f.against not in context.parsed.absent]
     if pieces := caution_pieces(context, against, limit, rest=not first or limit > _MOST_LINES):
         name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
         place = part.opening if first else section
         place.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
     stated = {f.claim for _, facts in pieces for f in facts}
-    for each in against if first else ():
-        if each.severity != "interaction" and each.fact.claim in stated:
-            part.warn(context, each, is_stated=True)
+    for finding in against if first else ():
+        if finding.severity != "interaction" and finding.fact.claim in stated:
+            part.warn(context, finding, is_stated=True)
     for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES] if not first else ():
         if pieces := caution_pieces(context, context.safety.conditional(link.object), 2):
             values = {"x": verbalizer.name(thing), "part": verbalizer.name(link.object)}
@@ -353,9 +353,9 @@ def write_safety_notes(
     context: AnswerContext, thing: str, part: Contribution, section: Section | None = None
 ) -> None:
     """Write what is noted of the safety of a thing, unless it is written already."""
-    verbalizer, written = context.verbalizer, set(_facts_of(part))
+    verbalizer, facts = context.verbalizer, set(_facts_of(part))
     for fact in context.facts.texts(thing, SHIYI.safetyNote, verbalizer.language)[:_MOST_NOTED]:
-        if fact not in written:
+        if fact not in facts:
             text = finish(verbalizer.words(fact), verbalizer.stop)
             text = verbalizer.verbalize("p_text", label=verbalizer.name(thing), text=text)
             (section or part.section("h_caution")).add(text, fact)
@@ -375,29 +375,29 @@ def write_grave_note(context: AnswerContext, thing: str, part: Contribution) -> 
 
 def write_evidence(context: AnswerContext) -> Contribution:
     """Write how the sources rate an effect, with what was studied; else that none is rated."""
-    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
-    sought = (*parsed.ailments, *parsed.aims)
-    for group in parsed.groups[:_MOST_NAMED]:
+    part, verbalizer, question = Contribution(), context.verbalizer, context.parsed
+    ailments = (*question.ailments, *question.aims)
+    for group in question.groups[:_MOST_NAMED]:
         known = (*group, *(k for each in group for k in context.facts.siblings(each)))
         thing, lines = group[0], list[Line]()
         case = assess_case(context, group)
         joined_by = aims(context, case)
-        for aim in sought:
+        for aim in ailments:
             lines += list(islice(_rating_lines(context, known, aim), 2))
         if joined_by and not lines:
             write_symptoms(context, case, joined_by, part, beside=False)
-        if not sought:
-            rated = (f for each in known for f in context.facts.of(each, *RATED))
+        if not ailments:
+            facts = (f for each in known for f in context.facts.of(each, *RATED))
             lines += [
                 _rated_line(context, f, r)
-                for f in rated
+                for f in facts
                 if (r := context.evidences.rating(f.claim))
             ][:5]
         if not (lines or joined_by):
-            values = {"x": verbalizer.name(thing), "y": verbalizer.names(sought)}
-            part.opening.add(verbalizer.verbalize("e_none" if sought else "e_none_any", **values))
+            values = {"x": verbalizer.name(thing), "y": verbalizer.names(ailments)}
+            part.opening.add(verbalizer.verbalize("e_none" if ailments else "e_none_any", **values))
         part.opening.lines += lines
-        silent = [p for p in parsed.populations if not case.findings_against(p)]
+        silent = [p for p in question.populations if not case.findings_against(p)]
         if silent and case.senses:
             values = {"x": verbalizer.name(thing), "y": verbalizer.names(silent)}
             pair = verbalizer.verbalize("v_with", **values)
@@ -409,10 +409,10 @@ def write_evidence(context: AnswerContext) -> Contribution:
 def _rating_lines(context: AnswerContext, things: Iterable[str], aim: str) -> Iterator[Line]:
     """Yield what is rated of some things for an aim, else what is only recorded as a use."""
     things = tuple(things)
-    found = [each for thing in things for each in list_rated(context, thing, aim)]
-    for fact, rating in found:
+    results = [row for thing in things for row in list_rated(context, thing, aim)]
+    for fact, rating in results:
         yield _rated_line(context, fact, rating)
-    if found:
+    if results:
         return
     uses = [f for thing in things for f in benefits(context, thing, aim)]
     uses += [f for thing in things for f in context.facts.between(thing, aim) if _is_use(f)]
@@ -471,7 +471,7 @@ def _made_of(context: AnswerContext, thing: str, part: Contribution, *, with_dis
     dishes = [
         f for f in facts.inverse(thing, SHIYI.hasIngredient) if facts.is_a(f.subject, SHIYI.Dish)
     ][: _MOST_DISHES * with_dishes]
-    for key, found, ends in (
+    for key, results, ends in (
         ("h_made_of", parts, [f.object for f in parts]),
         (
             "h_made_with",
@@ -479,9 +479,9 @@ def _made_of(context: AnswerContext, thing: str, part: Contribution, *, with_dis
             [f.subject for f in dishes[:_MOST_DISHES]],
         ),
     ):
-        if found:
+        if results:
             values = {"x": verbalizer.name(thing), "items": verbalizer.names(ends)}
-            part.opening.add(verbalizer.verbalize(key, **values), *found)
+            part.opening.add(verbalizer.verbalize(key, **values), *results)
 
 
 _MOST_PARTS, _MOST_DISHES = 12, 4
@@ -489,24 +489,24 @@ _MOST_PARTS, _MOST_DISHES = 12, 4
 
 def write_dose(context: AnswerContext) -> Contribution:
     """Write the amounts that sources state, or that none is recorded, first."""
-    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
-    stated = list[Line]()
-    for group in parsed.groups[:_MOST_NAMED]:
+    part, verbalizer, question = Contribution(), context.verbalizer, context.parsed
+    lines = list[Line]()
+    for group in question.groups[:_MOST_NAMED]:
         write_toxic(context, group[0], part)
         for thing in group:
-            stated += list(_amounts(context, thing))
+            lines += list(_amounts(context, thing))
         write_grave_note(context, group[0], part)
-    things = [m for group in parsed.groups[:_MOST_NAMED] for m in group]
-    found = [f for m in things for f in context.safety.check(m, parsed.person)]
-    for each in found:
-        part.warn(context, each, is_stated=True)
+    things = [m for group in question.groups[:_MOST_NAMED] for m in group]
+    findings = [f for m in things for f in context.safety.check(m, question.person)]
+    for finding in findings:
+        part.warn(context, finding, is_stated=True)
     verdict = Contribution()
-    barred = write_verdicts(context, found, verdict) in BARRING
-    doses = Section("", stated[:_MOST_LINES])
-    if not stated:
-        doses.add(verbalizer.verbalize("s_child" if parsed.is_of_child() else "s_dose"))
+    barred = write_verdicts(context, findings, verdict) in BARRING
+    doses = Section("", lines[:_MOST_LINES])
+    if not lines:
+        doses.add(verbalizer.verbalize("s_child" if question.is_of_child() else "s_dose"))
     part.opening.lines += [*(() if barred else doses.lines), *verdict.opening.lines]
-    if parsed.groups and stated and not barred:
+    if question.groups and lines and not barred:
         part.section("h_doctor").add(verbalizer.verbalize("s_dose_ask"))
     return part
 
@@ -528,18 +528,18 @@ def _amounts(context: AnswerContext, thing: str) -> Iterator[Line]:
 
 def write_reasons(context: AnswerContext) -> Contribution:
     """Write what sources say of the relation between the things named, or of their effects."""
-    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    part, verbalizer, question = Contribution(), context.verbalizer, context.parsed
     text = _reasons(context)
     for fact in text[:2]:
         part.opening.lines.append(_reason_line(context, fact))
-    for group in parsed.groups[:2] if not text else ():
+    for group in question.groups[:2] if not text else ():
         texts = (SHIYI.mechanismOfAction, *_TEXTS)
         lines = [x for each in group for p in texts for x in relation_lines(context, each, p)]
         part.opening.lines += lines[:1]
     explained = any(f.predicate == SHIYI.mechanismOfAction for f in _facts_of(part))
     if not text and not explained:
-        named = (*(g[0] for g in parsed.groups), *parsed.states, *parsed.aims)
-        words = verbalizer.names(named) or verbalizer.quote(parsed.unknown[:2])
+        named = (*(g[0] for g in question.groups), *question.states, *question.aims)
+        words = verbalizer.names(named) or verbalizer.quote(question.unknown[:2])
         section = Section("")
         section.add(
             verbalizer.verbalize("w_none", items=words)
@@ -547,7 +547,7 @@ def write_reasons(context: AnswerContext) -> Contribution:
             else context.verbalizer.verbalize("o_what")
         )
         part.opening.lines[:0] = section.lines
-        for group in parsed.groups[:2] if not parsed.frame.root else ():
+        for group in question.groups[:2] if not question.frame.root else ():
             write_cautions(context, group[0], part, limit=2, notes=False)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
@@ -555,17 +555,17 @@ def write_reasons(context: AnswerContext) -> Contribution:
 
 def _reasons(context: AnswerContext) -> list[Fact]:
     """List the claims that join two of the things named, those with a note first."""
-    parsed, facts = context.parsed, context.facts
-    named = [(f.iri,) for f in parsed.frame.focus if f.iri and f.role != "other_person"]
-    ends = list(dict.fromkeys((*parsed.groups, *((s,) for s in parsed.states), *named)))
-    found: dict[str, Fact] = {}
+    question, facts = context.parsed, context.facts
+    named = [(f.iri,) for f in question.frame.focus if f.iri and f.role != "other_person"]
+    ends = list(dict.fromkeys((*question.groups, *((s,) for s in question.states), *named)))
+    found_facts: dict[str, Fact] = {}
     for one, other in combinations(ends, 2):
         for a, b in product(one, (b for low in other for b in facts.above(low))):
-            found |= {f.claim: f for f in facts.between(a, b) if _explains(f)}
+            found_facts |= {f.claim: f for f in facts.between(a, b) if _explains(f)}
     note, meant = context.verbalizer.note, {iri for end in ends for iri in end}
-    exact = {c: f for c, f in found.items() if f.subject in meant and f.object in meant}
-    found = exact or found
-    return sorted(found.values(), key=lambda f: (not note(f), -f.confidence, f.claim))
+    exact = {c: f for c, f in found_facts.items() if f.subject in meant and f.object in meant}
+    found_facts = exact or found_facts
+    return sorted(found_facts.values(), key=lambda f: (not note(f), -f.confidence, f.claim))
 
 
 def _explains(fact: Fact) -> bool:

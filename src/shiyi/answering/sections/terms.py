@@ -37,14 +37,14 @@ _QUESTIONNAIRE: Final = resource("rule-constitution").value  # with what its nam
 
 def write_meaning(context: AnswerContext) -> Contribution:
     """Write what a term means: the text that defines it, else what a thing of its kind shows."""
-    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
-    named = [f.iri for f in parsed.frame.focus if f.iri and f.role != "other_person"]
+    part, verbalizer, question = Contribution(), context.verbalizer, context.parsed
+    named = [f.iri for f in question.frame.focus if f.iri and f.role != "other_person"]
     for iri in dict.fromkeys(named):
-        defined = [line for p in _DEFINING for line in relation_lines(context, iri, p, named=False)]
-        if defined and not context.facts.is_a(iri, *MATERIAL):
-            text = defined[0].pieces[0][0].partition("：" if verbalizer.language == "zh" else ": ")
+        lines = [line for p in _DEFINING for line in relation_lines(context, iri, p, named=False)]
+        if lines and not context.facts.is_a(iri, *MATERIAL):
+            text = lines[0].pieces[0][0].partition("：" if verbalizer.language == "zh" else ": ")
             body = verbalizer.verbalize("p_text", label=verbalizer.name(iri), text=text[2])
-            part.opening.add(body, *defined[0].facts)
+            part.opening.add(body, *lines[0].facts)
         elif context.facts.is_a(iri, *AILMENT, SHIYI.Constitution, SHIYI.Therapy, SHIYI.Efficacy):
             _write_term(context, iri, part)
         elif context.facts.is_a(iri, *MATERIAL):
@@ -56,9 +56,9 @@ def write_meaning(context: AnswerContext) -> Contribution:
     if not part.opening.lines and _rules_named(context):
         return write_law(context)
     if not part.opening.lines:
-        longest = sorted(parsed.unknown, key=len, reverse=True)[:1]  # the term, of what is quoted
+        longest = sorted(question.unknown, key=len, reverse=True)[:1]  # the term, of what is quoted
         words = verbalizer.quote(longest)
-        part.shown |= {verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]}
+        part.shown |= {verbalizer.verbalize("m_unlinked", word=w) for w in question.unknown[:3]}
         part.opening.add(
             verbalizer.verbalize("n_none", words=words) if words else verbalizer.verbalize("o_what")
         )
@@ -91,21 +91,21 @@ def _write_term(context: AnswerContext, iri: str, part: Contribution) -> None:
 
 def write_law(context: AnswerContext) -> Contribution:
     """Write the legal status of the things named, and the rules that a question is about."""
-    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    part, verbalizer, question = Contribution(), context.verbalizer, context.parsed
     rules = _rules_named(context)
-    rules += (_CLAIMS,) * (not parsed.groups and parsed.frame.has_cue("claims"))
-    rules += (_CATALOGUE,) * any(c.property == YEAR for c in parsed.frame.conditions)
-    for group in parsed.groups[:_MOST_NAMED]:
+    rules += (_CLAIMS,) * (not question.groups and question.frame.has_cue("claims"))
+    rules += (_CATALOGUE,) * any(c.property == YEAR for c in question.frame.conditions)
+    for group in question.groups[:_MOST_NAMED]:
         rules += _status(context, group, part)
     listed = any(context.facts.is_a(r, SHIYI.RegulatoryStatus) for r in rules)
-    proof = parsed.frame.has_cue("proof", "cure") or parsed.wants("evidence")
+    proof = question.frame.has_cue("proof", "cure") or question.wants("evidence")
     texts = [f for rule in rules for f in _rule_texts(context, rule)]
-    if listed and proof and not (parsed.groups or parsed.wants("meaning")):
+    if listed and proof and not (question.groups or question.wants("meaning")):
         part.opening.add(verbalizer.verbalize("o_list_no"), *texts[:1])
     for fact in texts[:_MOST_RULES]:
         label = verbalizer.name(fact.subject)
         words = verbalizer.words(fact)
-        if parsed.frame.wanted.measure == "count":  # only what states a number
+        if question.frame.wanted.measure == "count":  # only what states a number
             words = "".join(filter(_NUMBER.search, _SENTENCE.findall(words))).strip() or words
         text = verbalizer.verbalize("p_text", label=label, text=words)
         section = part.section("h_rules") if part.opening.lines else part.opening
@@ -121,37 +121,41 @@ _NUMBER: Final = re.compile(r"\d")
 
 def _rules_named(context: AnswerContext) -> tuple[str, ...]:
     """List the rules and statuses that are named, or that a condition is about."""
-    parsed = context.parsed
-    named = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
-    conditions = (c for c in parsed.frame.conditions if c.property == "regulatoryStatus")
+    question = context.parsed
+    named = question.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
+    conditions = (c for c in question.frame.conditions if c.property == "regulatoryStatus")
     return (*named, *(c.value for c in conditions if c.value))
 
 
 def _status(context: AnswerContext, group: Sequence[str], part: Contribution) -> tuple[str, ...]:
     """Write the legal status of a thing, else of a relative of one species; return its rule."""
     verbalizer, facts = context.verbalizer, context.facts
-    near = (*group[:2], *(kin for each in group[:2] for kin in facts.siblings(each)))
+    near = (*group[:2], *(kin for iri in group[:2] for kin in facts.siblings(iri)))
     thing = next((x for x in near if facts.of(x, SHIYI.regulatoryStatus)), group[0])
-    found = facts.of(thing, SHIYI.regulatoryStatus)
-    if not found or thing not in group:
+    found_facts = facts.of(thing, SHIYI.regulatoryStatus)
+    if not found_facts or thing not in group:
         part.opening.add(verbalizer.verbalize("r_none", x=verbalizer.name(group[0])))
-    if found:
-        items = verbalizer.names(f.object for f in found)
+    if found_facts:
+        items = verbalizer.names(f.object for f in found_facts)
         key = "r_status" if thing in group else "r_status_kin"
         text = verbalizer.verbalize(key, x=verbalizer.name(thing), o=items)
-        part.opening.add(text + verbalizer.sources(found[:1]), *found)
+        part.opening.add(text + verbalizer.sources(found_facts[:1]), *found_facts)
     lines = relation_lines(context, thing, SHIYI.useRestriction, named=False)
     part.section("h_rules").lines += lines
-    return tuple(f.object for f in found[:1])
+    return tuple(f.object for f in found_facts[:1])
 
 
 def _rule_texts(context: AnswerContext, rule: str) -> tuple[Fact, ...]:
     language = context.verbalizer.language
-    found = [f for near in context.facts.above(rule) for f in _texts_of(context, near, language)]
-    if found:
-        return tuple(found)
+    facts = [
+        f for broader in context.facts.above(rule) for f in _texts_of(context, broader, language)
+    ]
+    if facts:
+        return tuple(facts)
     return tuple(
-        f for each in context.facts.below(rule)[1:] for f in _texts_of(context, each, language)
+        f
+        for narrower in context.facts.below(rule)[1:]
+        for f in _texts_of(context, narrower, language)
     )
 
 
@@ -196,20 +200,20 @@ def write_constitution(context: AnswerContext) -> Contribution:
 
 def _candidates(context: AnswerContext) -> list[tuple[str, list[Fact]]]:
     """Return the constitutions that the signs point to, those of most signs first."""
-    met: dict[str, list[Fact]] = {}
+    facts: dict[str, list[Fact]] = {}
     for ailment in context.parsed.ailments:
-        for near in context.facts.above(ailment):
-            for fact in context.facts.of(near, SHIYI.relatedConstitution):
-                met.setdefault(fact.object, []).append(fact)
-            for fact in context.facts.inverse(near, SHIYI.hasManifestation):
+        for broader in context.facts.above(ailment):
+            for fact in context.facts.of(broader, SHIYI.relatedConstitution):
+                facts.setdefault(fact.object, []).append(fact)
+            for fact in context.facts.inverse(broader, SHIYI.hasManifestation):
                 if context.facts.is_a(fact.subject, SHIYI.Constitution):
-                    met.setdefault(fact.subject, []).append(fact)
+                    facts.setdefault(fact.subject, []).append(fact)
 
     def place(item: tuple[str, list[Fact]]) -> tuple[object, ...]:
         signs = {f.other(item[0]) for f in item[1]}
         return -len(signs), -max(f.confidence for f in item[1]), item[0]
 
-    return sorted(met.items(), key=place)
+    return sorted(facts.items(), key=place)
 
 
 def write_referral(context: AnswerContext) -> Contribution:
@@ -237,47 +241,47 @@ def emergency_numbers(language: str, country: str, question: str = "") -> dict[s
     table = {code: cells for code, *cells in rows("emergency-numbers")}
     if country and country not in table:
         raise UsageError(f"answer.country {country!r} is none of {', '.join(table)}")
-    mark, found = verbalize(language, "v_comma"), dict[str, list[str]]()
+    mark, results = verbalize(language, "v_comma"), dict[str, list[str]]()
     script = "zh-Hant" if language == "zh" and is_traditional(question) else language
     for code in (country,) if country else _COMMON[script]:
         zh, en, number, line, *_ = table[code]
         for name, each in (("number", number), ("line", line)):
             named = zh if language == "zh" else en
-            found.setdefault(name, []).append(
+            results.setdefault(name, []).append(
                 verbalize(language, "n_in", country=named, number=each)
             )
-    return {name: mark.join(texts) for name, texts in found.items()}
+    return {name: mark.join(texts) for name, texts in results.items()}
 
 
 def write_alarms(context: AnswerContext, part: Contribution, country: str) -> None:
     """Warn of an emergency and of self-harm, with the numbers to call."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    numbers = emergency_numbers(verbalizer.language, country, parsed.question)
-    harm = parsed.alarm == "self_harm" or _SUICIDAL in parsed.emergencies
+    question, verbalizer = context.parsed, context.verbalizer
+    numbers = emergency_numbers(verbalizer.language, country, question.question)
+    harm = question.alarm == "self_harm" or _SUICIDAL in question.emergencies
     if harm:
         text = verbalizer.verbalize("s_self_harm_read", **numbers)
         part.warnings.append(SafetyWarning("emergency", text))
-    if found := [e for e in parsed.emergencies if not (harm and e == _SUICIDAL)]:
-        signs, number = verbalizer.names(found), numbers["number"]
+    if results := [e for e in question.emergencies if not (harm and e == _SUICIDAL)]:
+        signs, number = verbalizer.names(results), numbers["number"]
         text = verbalizer.verbalize("s_emergency", signs=signs, number=number)
         text = capital(text, verbalizer.language)
-        flags = [f for e in found for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
+        flags = [f for e in results for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
     if not any(warning.severity == "emergency" for warning in part.warnings):
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
-    if not harm and "taken" in parsed.frame.slots:
+    if not harm and "taken" in question.frame.slots:
         _write_taken(context, part)
 
 
 def _write_taken(context: AnswerContext, part: Contribution) -> None:
     """Write what to take along, and that what is asked about as a remedy is not to be given."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    taken = _list_taken(parsed.frame)
+    question, verbalizer = context.parsed, context.verbalizer
+    taken = _list_taken(question.frame)
     words = [verbalizer.name(f.iri) if f.iri else sanitize_words(f.text) for f in taken]
     swallowed = {f.iri for f in taken}
-    rest = [g[0] for g in parsed.groups if swallowed.isdisjoint(g)][:_MOST_NAMED]
+    rest = [g[0] for g in question.groups if swallowed.isdisjoint(g)][:_MOST_NAMED]
     if rest:
         part.opening.add(verbalizer.verbalize("s_no_remedy", items=verbalizer.names(rest)))
     if words or rest:
@@ -321,17 +325,17 @@ def write_patterns(context: AnswerContext) -> Contribution:
     """Write which patterns the signs may belong to, as possibilities only."""
     part, verbalizer = Contribution(), context.verbalizer
     part.opening.add(verbalizer.verbalize("s_diagnosis"))
-    met: dict[tuple[str, ...], list[Pattern]] = {}
+    patterns: dict[tuple[str, ...], list[Pattern]] = {}
     for pattern in context.differential.patterns[:5]:
         signs = tuple(dict.fromkeys(f.other(pattern.iri) for f in pattern.signs))
-        met.setdefault(tuple(sorted(signs)), []).append(pattern)
-    for key, found in met.items():
+        patterns.setdefault(tuple(sorted(signs)), []).append(pattern)
+    for key, found_patterns in patterns.items():
         text = verbalizer.verbalize(
             "d_possible",
             sign=verbalizer.names(key),
-            states=verbalizer.inline_names((p.iri for p in found), "or"),
+            states=verbalizer.inline_names((p.iri for p in found_patterns), "or"),
         )
-        part.section("h_facts").add(text, *(f for p in found for f in p.signs))
+        part.section("h_facts").add(text, *(f for p in found_patterns for f in p.signs))
     checks(context, context.parsed.ailments, part)
     write_red_flags(context, context.parsed.ailments, part)
     question_texts(context, context.parsed.ailments, part)

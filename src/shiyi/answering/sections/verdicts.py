@@ -65,28 +65,28 @@ class Case:
 
 def assess_case(context: AnswerContext, group: tuple[str, ...]) -> Case:
     """Check a material, or the few a word may mean, against all that is named beside it."""
-    parsed = context.parsed
-    place = parsed.groups.index(group)
-    beside = [m for m in parsed.materials if m not in group]
-    found = [f for m in group for f in context.safety.check(m, parsed.person, beside)]
-    states = (*parsed.ailments, *parsed.constitutions, *parsed.populations)
+    question = context.parsed
+    place = question.groups.index(group)
+    beside = [m for m in question.materials if m not in group]
+    findings = [f for m in group for f in context.safety.check(m, question.person, beside)]
+    states = (*question.ailments, *question.constitutions, *question.populations)
     states = states or _of_profile(context)
-    warned = {f.against for f in found}
-    found += [
+    warned = {f.against for f in findings}
+    findings += [
         f for m in group for f in context.safety.reactions(m, states) if f.against not in warned
     ]
-    named = (*parsed.drugs, *states)
-    others = [m for later in parsed.groups[place + 1 :] for m in later]
-    kin = _of_kin(context, group, beside, others).besides(context, found)
-    found, group = [*found, *kin.found], (*group, *kin.materials)
+    named = (*question.drugs, *states)
+    others = [m for later in question.groups[place + 1 :] for m in later]
+    kin = _of_kin(context, group, beside, others).besides(context, findings)
+    findings, group = [*findings, *kin.found], (*group, *kin.materials)
     others = [kin.instead.get(o, o) for o in others]
     if (
-        named or parsed.person.allergies
+        named or question.person.allergies
     ):  # two foods of one question are compared where a source speaks of them
         others = [o for o in others if any(context.safety.check(m, Person(), [o]) for m in group)]
-    earlier = {m for g in parsed.groups[:place] for m in g}  # stated from the other side
+    earlier = {m for g in question.groups[:place] for m in g}  # stated from the other side
     targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
-    new = tuple(f for f in found if f.against not in earlier)
+    new = tuple(f for f in findings if f.against not in earlier)
     return Case(group, targets, new, kin.materials)
 
 
@@ -115,9 +115,9 @@ class _Relatives:
         So the herb and what is sold of it, which two languages name by one word, are judged alike.
         """
         known: dict[str, int] = {}
-        for each in findings:
-            rank = _gravity(context, each)
-            known[each.against] = min(rank, known.get(each.against, rank))
+        for finding in findings:
+            rank = _gravity(context, finding)
+            known[finding.against] = min(rank, known.get(finding.against, rank))
         findings = tuple(
             f
             for f in self.found
@@ -140,12 +140,12 @@ def _of_kin(
 ) -> _Relatives:
     """Check the relatives of a material, then the material against those of what comes later."""
     person, named = context.parsed.person, context.parsed.materials
-    siblings, found = context.facts.siblings, dict[str, tuple[Finding, ...]]()
-    for each in dict.fromkeys(o for m in group for o in siblings(m) if o not in named):
-        if reasons := context.safety.check(each, person, beside):
-            found[each] = reasons
-    if found:
-        return _Relatives(tuple(found), tuple(f for each in found.values() for f in each), {})
+    siblings, findings = context.facts.siblings, dict[str, tuple[Finding, ...]]()
+    for iri in dict.fromkeys(o for m in group for o in siblings(m) if o not in named):
+        if reasons := context.safety.check(iri, person, beside):
+            findings[iri] = reasons
+    if findings:
+        return _Relatives(tuple(findings), tuple(f for row in findings.values() for f in row), {})
     near = {o: other for other in later for o in siblings(other) if o not in named}
     clashes = [f for m in group for f in context.safety.check(m, Person(), near)]
     return _Relatives((), tuple(clashes), {near[f.against]: f.against for f in clashes})
@@ -199,8 +199,8 @@ def write_ratings(context: AnswerContext, part: Contribution) -> None:
 def name_of(context: AnswerContext, materials: Iterable[str]) -> str:
     """Name the materials that one name may mean, without groups above another of them."""
     every = list(materials)
-    groups = {above for each in every for above in context.facts.above(each)[1:]}
-    return context.verbalizer.names([each for each in every if each not in groups] or every)
+    groups = {above for iri in every for above in context.facts.above(iri)[1:]}
+    return context.verbalizer.names([iri for iri in every if iri not in groups] or every)
 
 
 def write_use(
@@ -221,9 +221,9 @@ def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
 
     There is none where a use of the thing or a harm is recorded, or the thing is not to be taken.
     """
-    found: dict[str, list[Fact]] = {}
+    found_facts: dict[str, list[Fact]] = {}
     if case.is_barred or context.parsed.is_feverish_child():
-        return found
+        return found_facts
     for target in case.targets:
         near = context.facts.above(target)
         if not case.findings_against(target) and not any(
@@ -236,9 +236,9 @@ def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
                 for aim in context.facts.of(has.object, SHIYI.directedAt)
                 if aim.object in near
             )
-            if facts := [each for pair in pairs for each in pair]:
-                found[target] = facts
-    return found
+            if facts := [fact for pair in pairs for fact in pair]:
+                found_facts[target] = facts
+    return found_facts
 
 
 def write_symptoms(
@@ -249,7 +249,7 @@ def write_symptoms(
     beside: bool,
 ) -> None:
     """State that efficacies are for some symptoms, and no more; ``beside`` it is no headline."""
-    verbalizer, facts = context.verbalizer, [f for found in aimed.values() for f in found]
+    verbalizer, facts = context.verbalizer, [f for group in aimed.values() for f in group]
     has = [f for f in facts if f.predicate == SHIYI.hasEfficacy]
     text = verbalizer.verbalize(
         "v_effect",
@@ -300,9 +300,9 @@ def write_others(context: AnswerContext, part: Contribution) -> None:
     """Write the gravest cautions of things that nothing is recorded of for the asker."""
     pieces = list[Piece]()
     for group in context.parsed.groups[:_MOST_CAUTIONED]:
-        known = context.safety.conditional(group[0])
-        known = tuple(f for f in known if context.facts.is_a(f.against, SHIYI.Population))
-        if own := caution_pieces(context, known, 1):
+        findings = context.safety.conditional(group[0])
+        findings = tuple(f for f in findings if context.facts.is_a(f.against, SHIYI.Population))
+        if own := caution_pieces(context, findings, 1):
             name = context.verbalizer.verbalize("w_name", x=context.verbalizer.name(group[0]))
             mark = context.verbalizer.verbalize("v_clause") if pieces else ""
             pieces += [(mark + name, ()), own[0]]
@@ -314,7 +314,7 @@ def distinguish(context: AnswerContext, part: Contribution) -> None:
     """Name what is mistaken for what; first, where they are compared."""
     first = context.parsed.wants("compare")
     place = part.opening if first else part.section("h_caution")
-    found: list[Line] = []
+    lines: list[Line] = []
     for one, other in combinations(context.parsed.materials[:_MOST_COMPARED], 2):
         for fact in context.facts.between(one, other):
             if fact.predicate == SHIYI.confusedWith and fact.positive:
@@ -323,8 +323,8 @@ def distinguish(context: AnswerContext, part: Contribution) -> None:
                     "y": context.verbalizer.name(fact.object),
                 }
                 text = _annotate(context, context.verbalizer.verbalize("f_confused", **names), fact)
-                found.append(Line(((text, (fact,)),), 1))
-    place.lines[:0] = found[:_MOST_CONFUSED]
+                lines.append(Line(((text, (fact,)),), 1))
+    place.lines[:0] = lines[:_MOST_CONFUSED]
 
 
 def _annotate(context: AnswerContext, text: str, fact: Fact) -> str:
@@ -355,13 +355,13 @@ def write_verdicts(context: AnswerContext, findings: Iterable[Finding], part: Co
     A line opens with the verdict; the notes of its claims follow as the reasons.
     """
     levels: dict[str, list[Finding]] = {}
-    for each in findings:
-        levels.setdefault(level_of(context, each), []).append(each)
+    for finding in findings:
+        levels.setdefault(level_of(context, finding), []).append(finding)
     if len(levels) > 1:  # a graver one of the same, or of a relative, decides
         levels.pop("minor", None)
-    for level in (each for each in LEVELS if each in levels):
+    for level in (term for term in LEVELS if term in levels):
         part.opening.item(*_verdict_line(context, level, levels[level]))
-    return next((each for each in LEVELS if each in levels), "")
+    return next((term for term in LEVELS if term in levels), "")
 
 
 def level_of(context: AnswerContext, finding: Finding) -> str:
@@ -429,7 +429,7 @@ def _reasons(context: AnswerContext, findings: Iterable[Finding]) -> list[str]:
     verbalizer, written, texts = context.verbalizer, set[str](), list[str]()
     for found in findings:
         note = verbalizer.note(found.fact) if found.facts else ""
-        clauses = {each.strip().lower() for each in _CLAUSE.split(note)} - {""}
+        clauses = {part.strip().lower() for part in _CLAUSE.split(note)} - {""}
         if clauses and 2 * len(clauses & written) < len(clauses) and len(texts) < _MOST_NOTES:
             texts.append(capital(finish(note, verbalizer.stop), verbalizer.language))
             written |= clauses
@@ -445,22 +445,22 @@ def _phrases(context: AnswerContext, items: Iterable[Finding]) -> list[tuple[str
     """Return what is recorded in few phrases: things and states that share a grade together."""
     verbalizer = context.verbalizer
     graded: dict[tuple[str, str], dict[str, list[Finding]]] = {}
-    for each in items:
-        key = _phrase_of(context, each)
-        rating = context.evidences.rating(each.fact.claim) if key == "v_inter" else ""
-        graded.setdefault((key, rating), {}).setdefault(each.material, []).append(each)
+    for finding in items:
+        key = _phrase_of(context, finding)
+        rating = context.evidences.rating(finding.fact.claim) if key == "v_inter" else ""
+        graded.setdefault((key, rating), {}).setdefault(finding.material, []).append(finding)
     phrases = list[tuple[str, list[Finding]]]()
     for key, rating in sorted(graded, key=lambda k: (_VERDICTS.index(k[0]), k[1])):
-        alike: dict[tuple[str, ...], list[Finding]] = {}
-        for found in graded[key, rating].values():
-            alike.setdefault(tuple(dict.fromkeys(f.against for f in found)), []).extend(found)
-        for against, found in alike.items():
+        findings: dict[tuple[str, ...], list[Finding]] = {}
+        for group in graded[key, rating].values():
+            findings.setdefault(tuple(dict.fromkeys(f.against for f in group)), []).extend(group)
+        for against, group in findings.items():
             if key in NOT_EATEN:
-                own = {f.material: f for f in found}.values()
+                own = {f.material: f for f in group}.values()
                 phrases += [(verbalizer.state_exclusion(each), [each]) for each in own]
                 continue
-            values = {"x": _name_things(context, found), "y": verbalizer.inline_names(against)}
-            phrases.append((verbalizer.verbalize(key, **values), found))
+            values = {"x": _name_things(context, group), "y": verbalizer.inline_names(against)}
+            phrases.append((verbalizer.verbalize(key, **values), group))
     return phrases
 
 
@@ -468,9 +468,9 @@ def _aside(context: AnswerContext, findings: Sequence[Finding], *, alone: bool) 
     """Write in brackets the rating, of what else it is recorded, and how that is known."""
     verbalizer, facts = context.verbalizer, [f.fact for f in findings if f.facts]
     parts = [_grade(context, facts)]
-    meant = {iri for each in findings for iri in (each.material, each.against)}
+    meant = {iri for finding in findings for iri in (finding.material, finding.against)}
     meant |= {f.through for f in findings if f.through in context.facts.below(f.material)}
-    ends = (end for each in facts for end in (each.subject, each.object))
+    ends = (end for fact in facts for end in (fact.subject, fact.object))
     if others := [end for end in dict.fromkeys(ends) if end not in meant]:
         parts.append(verbalizer.verbalize("v_recorded_of", z=verbalizer.inline_names(others)))
     parts.append(verbalizer.name_kinds(f.claim for f in facts) if alone and facts else "")
@@ -571,12 +571,12 @@ def _verdict_on_taking(
         used = not rests.isdisjoint((*BENEFIT, SHIYI.studiedFor, SHIYI.hasEfficacy))
         return Verdict("may_be_considered" if used else "ask_first", first)
     worst = warnings[0]
-    alike = (each for each in warnings if each.severity == worst.severity)
-    rated = {evidences.rating(claim) for each in alike for claim in each.claims}
+    alike_warnings = (warning for warning in warnings if warning.severity == worst.severity)
+    rated = {evidences.rating(claim) for warning in alike_warnings for claim in warning.claims}
     rating = next((r for r in RATINGS if r in rated), "unrated")
     severity = rating if worst.severity == "interaction" else worst.severity
     grave = severity in {"contraindicated", "major"}
-    cited = {claim for each in warnings for claim in each.claims}
+    cited = {claim for warning in warnings for claim in warning.claims}
     opening = composed.sentences[: len(part.opening.lines)]
     text = next((s.text for s in opening if cited & {*s.claims}), first) or worst.text
     return Verdict("do_not_combine" if grave else "ask_first", text, severity)

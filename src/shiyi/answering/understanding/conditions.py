@@ -32,12 +32,12 @@ _LISTING: Final = frozenset({"list", "property", "avoid", "advice", "regulation"
 @cache
 def _patterns() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
     """Return the property, the values and the pattern of each cue for a value."""
-    found = []
+    results = []
     for cue, pattern in cues("conditions").items():
         name, *values = cue.split()
         if values:
-            found.append((name, tuple(values), pattern))
-    return tuple(found)
+            results.append((name, tuple(values), pattern))
+    return tuple(results)
 
 
 def find_conditions(text: QuestionText, frame: Frame, facts: Facts) -> tuple[Condition, ...]:
@@ -60,15 +60,15 @@ def is_list(text: QuestionText, frame: Frame) -> bool:
 
 
 def _is_list_of(text: QuestionText, frame: Frame, conditions: Sequence[Condition]) -> bool:
-    typed = [c for c in conditions if is_typed(c)]
-    focus = find_beside(text, frame) if len(typed) > 1 else frame.focus
+    typed_conditions = [c for c in conditions if is_typed(c)]
+    focus = find_beside(text, frame) if len(typed_conditions) > 1 else frame.focus
     values = [f.iri for f in focus if f.role in _NAMED and f.iri]
     things = any("/status-" not in iri for iri in values)
-    if things or len(typed) < len(conditions):
+    if things or len(typed_conditions) < len(conditions):
         return False
     ranked = bool(frame.wanted.measure) and "hasMeridianTropism" in frame.wanted.relations
     listed = cues("conditions")["listed"].search(text.aligned) is not None
-    return ranked or len(typed) > 1 or (listed and bool(typed))
+    return ranked or len(typed_conditions) > 1 or (listed and bool(typed_conditions))
 
 
 def is_typed(condition: Condition) -> bool:
@@ -94,22 +94,22 @@ def _unite_values(
 
     What two clauses that ask set stays apart: 性寒的几个？性热的几个？ are two lists.
     """
-    found: dict[tuple[str, str, int], list[str]] = {}
+    results: dict[tuple[str, str, int], list[str]] = {}
     either = cues("conditions")["or"].search(text.aligned) is not None
     asking = len(_listed_clauses(text)) > 1
-    for number, ((start, _), each) in enumerate(values):
-        joined = each.property in _EITHER or (either and each.operator == "is")
+    for number, ((start, _), condition) in enumerate(values):
+        joined = condition.property in _EITHER or (either and condition.operator == "is")
         place = text.clause_at(start)[0] if asking else -1
-        key = each.property, each.operator, place if joined else -2 - number
-        found.setdefault(key, []).append(each.value)
-    for (name, operator, _), iris in found.items():
+        key = condition.property, condition.operator, place if joined else -2 - number
+        results.setdefault(key, []).append(condition.value)
+    for (name, operator, _), iris in results.items():
         parts = dict.fromkeys(iri for value in iris for iri in value.split("|"))
         yield Condition(name, "is_not" if operator == "is_not" else "is", "|".join(parts))
 
 
 def _listed_clauses(text: QuestionText) -> list[tuple[int, int]]:
-    listed = cues("conditions")["listed"]
-    return [(a, b) for a, b in text.clauses if listed.search(text.aligned[a:b])]
+    pattern = cues("conditions")["listed"]
+    return [(a, b) for a, b in text.clauses if pattern.search(text.aligned[a:b])]
 
 
 def find_beside(text: QuestionText, frame: Frame) -> tuple[Focus, ...]:
@@ -177,18 +177,18 @@ def _is_denied(text: QuestionText, place: int) -> bool:
 
 
 def _years(text: QuestionText) -> Iterator[Condition]:
-    known = cues("conditions")
-    for hit in known["year"].finditer(text.aligned):
+    patterns = cues("conditions")
+    for hit in patterns["year"].finditer(text.aligned):
         year = next(filter(None, hit.groups()))
         after = text.aligned[hit.end() :].lstrip()
         before = text.aligned[: hit.start()]
         operator: Operator = "is"
-        if known["year-after"].match(after) or known["year-after-en"].search(before):
+        if patterns["year-after"].match(after) or patterns["year-after-en"].search(before):
             operator = "after"
-        elif known["year-before"].match(after) or known["year-before-en"].search(before):
+        elif patterns["year-before"].match(after) or patterns["year-before-en"].search(before):
             operator = "before"
         yield Condition(YEAR, operator, year)
-    if known["this-year"].search(text.aligned) and not known["year"].search(text.aligned):
+    if patterns["this-year"].search(text.aligned) and not patterns["year"].search(text.aligned):
         yield Condition(YEAR, "more", "")  # the last batch
 
 
@@ -196,8 +196,8 @@ def _find_required(
     text: QuestionText, frame: Frame, facts: Facts, foci: Iterable[Focus]
 ) -> Iterator[Condition]:
     """Yield what things must have to do with what is named: a state, a medicine, a part."""
-    known = cues("conditions")
-    signs = {cue for cue in _WITH if known[cue].search(text.aligned)}
+    patterns = cues("conditions")
+    signs = {cue for cue in _WITH if patterns[cue].search(text.aligned)}
     signs |= {"with-caution"} if frame.ask == "avoid" else set()
     signs |= {"with-ingredient"} if frame.ask == "list" else set()
     for focus in foci:
@@ -299,9 +299,9 @@ def find_predicates(question: str) -> frozenset[str]:
 def find_relations(question: str) -> tuple[tuple[str, int, int], ...]:
     """List relations with the spans of the names that the vocabulary gives them."""
     return tuple(
-        (name, found.start(), found.end())
+        (name, match.start(), match.end())
         for name, pattern in _names()
-        for found in pattern.finditer(question)
+        for match in pattern.finditer(question)
     )
 
 
@@ -341,9 +341,9 @@ _RECORDS: Final = {"Claim", "Evidence", "Source", "Review"}  # of which no quest
 @cache
 def _names() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(
-        (name, re.compile("|".join(found), re.IGNORECASE))
+        (name, re.compile("|".join(results), re.IGNORECASE))
         for name, known in Schema.load().properties.items()
-        if (found := _namings(known))
+        if (results := _namings(known))
     )
 
 

@@ -94,9 +94,9 @@ def nature_of(facts: Facts, iri: str) -> tuple[str, tuple[Fact, ...]]:
     """Return ``cold``, ``hot`` or nothing for a syndrome or constitution, and the claims."""
     natures = facts.of(iri, SHIYI.hasThermalNature)
     for name, nature in (("cold", COLD), ("hot", HOT)):
-        picked = tuple(f for f in natures if nature in facts.above(f.object))
-        if picked:
-            return name, picked
+        picked_facts = tuple(f for f in natures if nature in facts.above(f.object))
+        if picked_facts:
+            return name, picked_facts
     return "", ()
 
 
@@ -117,9 +117,9 @@ def _effect(facts: Facts, natures: tuple[Fact, ...]) -> tuple[str, tuple[Fact, .
     """Weigh all sources of a nature: an effect has more than half of their confidence."""
     whole = sum([f.confidence for f in natures])
     for effect, side in _EFFECTS.items():
-        found = tuple([f for f in natures if not side.isdisjoint(facts.above(f.object))])
-        if found and 2 * sum([f.confidence for f in found]) > whole:
-            return effect, found
+        found_facts = tuple([f for f in natures if not side.isdisjoint(facts.above(f.object))])
+        if found_facts and 2 * sum([f.confidence for f in found_facts]) > whole:
+            return effect, found_facts
     return "", ()
 
 
@@ -132,7 +132,7 @@ def _lean_of_patterns(facts: Facts, signs: list[str], patterns: tuple[Pattern, .
     if len(signs) < _ENOUGH:
         return ""
     origins = ([f.subject for f in facts.inverse(s, SHIYI.hasManifestation)] for s in signs)
-    votes = [_vote(facts, each) for each in origins]
+    votes = [_vote(facts, origin) for origin in origins]
     cast = {vote for vote in votes if vote}
     if len(cast) == 1:
         return cast.pop()

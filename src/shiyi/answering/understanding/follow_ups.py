@@ -65,7 +65,7 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     whole = _of_whole_turn(frame, before, offers, facts)
     if whole is not None:
         return whole
-    asked = before.root or before.ask
+    term = before.root or before.ask
     same = _is_same_person(frame, before)
     frame = _left_out(_without_noise(frame, before), before, facts)
     if frame.ask == "clarification" and {"avoid", "prohibit"} <= {*frame.slots}:
@@ -75,16 +75,16 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     added = frame.has_cue("adds") and any(f.role in _THINGS for f in frame.focus)
     refined = _refine(frame, before, facts)
     if refined is not None:
-        whole = replace(_exchange(refined, before, asked, facts, same=same), root="")
+        whole = replace(_exchange(refined, before, term, facts, same=same), root="")
     elif added or (frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame)):
-        whole = replace(_exchange(frame, before, asked, facts, same=same), root="")
+        whole = replace(_exchange(frame, before, term, facts, same=same), root="")
     elif is_statement(frame):
-        body = replace(before, text=frame.text, language=frame.language, asks=(Intent(asked, 1.0),))
+        body = replace(before, text=frame.text, language=frame.language, asks=(Intent(term, 1.0),))
         whole = _with_statement(frame, body, same=same)
-        if asked != "list":
+        if term != "list":
             return whole
     else:
-        whole = _carry_over(frame, before, asked, offers, facts, same=same)
+        whole = _carry_over(frame, before, term, offers, facts, same=same)
     if not (same and _is_repetition(frame, whole, before)):
         return whole
     return replace(whole, wanted=replace(whole.wanted, cues=(*whole.wanted.cues, _POINT)))
@@ -94,7 +94,7 @@ def _of_whole_turn(
     frame: Frame, before: Frame, offers: Sequence[str], facts: Facts
 ) -> Frame | None:
     """Return the frame of a turn that is about the turn before as a whole, or that stands alone."""
-    asked, named = before.root or before.ask, any(f.iri for f in frame.focus)
+    term, named = before.root or before.ask, any(f.iri for f in frame.focus)
     taken_back = frame.ask == "stop_medicine" and frame.has_cue("retracts")  # it was stopped
     stands = frame.ask in _STANDING and frame.confidence >= _UNCERTAIN and not taken_back
     if frame.has_cue("closes") and not named:
@@ -103,16 +103,16 @@ def _of_whole_turn(
         return frame
     if frame.is_repeated:
         return _repeat_frame(frame, before, offers, facts)
-    if (narrowed := _narrowed_list(frame, before, asked)) is not None:
+    if (narrowed := _narrowed_list(frame, before, term)) is not None:
         return narrowed
     urgent = before.signs or "emergency" in (before.alarm, before.ask)
     if frame.has_cue("not-happened") and urgent and before.alarm != "self_harm":
         return _stood_down(frame, before, facts)
     if frame.has_cue("more") and not named:
         return replace(before, text=frame.text, language=frame.language)
-    if frame.has_cue("reversed") and asked in _REVERSED:
+    if frame.has_cue("reversed") and term in _REVERSED:
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.iri))
-        return replace(_exchange(frame, before, _REVERSED[asked], facts, same=True), root="")
+        return replace(_exchange(frame, before, _REVERSED[term], facts, same=True), root="")
     return None
 
 
@@ -144,8 +144,8 @@ def _after_taking(frame: Frame, before: Frame, *, same: bool) -> Frame | None:
     new = any(f.iri not in known for f in frame.focus if f.role in (*_THINGS, *_OWN))
     if new or not (marker and same and before.of_role(*_THINGS)):
         return None
-    wanted = _merge_wanted(frame.wanted, before.wanted)
-    body = replace(before, wanted=replace(wanted, cues=(*wanted.cues, marker)), second=(), root="")
+    kinds = _merge_wanted(frame.wanted, before.wanted)
+    body = replace(before, wanted=replace(kinds, cues=(*kinds.cues, marker)), second=(), root="")
     body = replace(body, text=frame.text, language=frame.language).with_ask("may")
     return replace(body, patient=_patient(frame, before, same=same))
 
@@ -218,10 +218,10 @@ def _narrowed_list(frame: Frame, before: Frame, ask: AskType) -> Frame | None:
         return None
     states = [s.iri for s in frame.patient.states if s.iri]
     suits = (Condition(HARM, "is_not", iri) for iri in states)
-    found = [c for c in frame.conditions if c.property not in (BENEFIT, HARM)]
-    if not (found or states):
+    found_conditions = [c for c in frame.conditions if c.property not in (BENEFIT, HARM)]
+    if not (found_conditions or states):
         return None
-    conditions = tuple(dict.fromkeys((*before.conditions, *found, *suits)))
+    conditions = tuple(dict.fromkeys((*before.conditions, *found_conditions, *suits)))
     unread = tuple(f for f in frame.focus if not f.iri)
     body = replace(before, text=frame.text, language=frame.language, asks=(Intent("list", 1.0),))
     return replace(body, conditions=conditions, focus=(*before.focus, *unread), second=())
@@ -529,9 +529,9 @@ def _states(frame: Frame, before: Frame, ask: AskType, *, same: bool) -> list[Fo
 
 def _merge_focuses(old: Iterable[Focus], new: Iterable[Focus]) -> tuple[Focus, ...]:
     """Join two lists of things; a repeated thing is as it was named last."""
-    found = {f.iri or f.text: f for f in old}
-    found |= {f.iri or f.text: f for f in new}
-    return tuple(found.values())
+    results = {f.iri or f.text: f for f in old}
+    results |= {f.iri or f.text: f for f in new}
+    return tuple(results.values())
 
 
 def _merge_wanted(new: WantedKinds, old: WantedKinds) -> WantedKinds:
@@ -544,5 +544,5 @@ def _merge_wanted(new: WantedKinds, old: WantedKinds) -> WantedKinds:
         diet=new.diet or old.diet,
     )
     passing = (*_EXCHANGED, *REPEATED, *_OF_TURN)
-    found = [cue for cue in old.cues if not (cue in passing or cue.endswith("-now"))]
-    return replace(fresh, cues=tuple(dict.fromkeys((*found, *new.cues))))
+    results = [cue for cue in old.cues if not (cue in passing or cue.endswith("-now"))]
+    return replace(fresh, cues=tuple(dict.fromkeys((*results, *new.cues))))

@@ -177,7 +177,7 @@ class Frame:
         >>> round(Frame("?", "en", asks, "negative").probability("advice", "may"), 3)
         0.3
         """
-        return sum(each.p for each in self.asks if each.type in types)
+        return sum(intent.p for intent in self.asks if intent.type in types)
 
     def alarm_from(self, minimum: float) -> str:
         """Return the alarm that the slots raise, or a probability of at least ``minimum``.
@@ -256,7 +256,7 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, list | tuple):
-        return [_to_json(each) for each in value]
+        return [_to_json(item) for item in value]
     pairs = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
     return {k: None if k in _NULL and not v else _to_json(v) for k, v in pairs}
 
@@ -265,7 +265,7 @@ def _drop_nulls(value: Any) -> Any:
     """Leave null fields out, so that each takes its default."""
     if isinstance(value, Mapping):
         return {str(k): _drop_nulls(v) for k, v in value.items() if v is not None}
-    return [_drop_nulls(each) for each in value] if isinstance(value, list) else value
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 _TELLING: Final = frozenset({  # slots that tell of danger by themselves

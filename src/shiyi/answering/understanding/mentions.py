@@ -31,8 +31,8 @@ def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple
     linked = tuple(m for m in linker.link(question.raw, question.language) if not is_alarm(m.text))
     whole = drop_names(_relink(linked, question.raw, linker), question.raw)
     whole = tuple(_nutrient(m, linker, facts) for m in whole)
-    expanded = expand_collective(expand_lists(whole, question, linker.link), question, linker.link)
-    described = add_described_signs(expanded, question, facts)
+    mentions = expand_collective(expand_lists(whole, question, linker.link), question, linker.link)
+    described = add_described_signs(mentions, question, facts)
     read = read_measured_values(described, question, facts)
     named = [m for m in read if m.iri and not _is_homograph(m, question, facts)]
     things = [m for m in named if not facts.is_a(m.iri, SHIYI.Season, SHIYI.Population)]
@@ -113,7 +113,7 @@ def _as_medicine(mention: Mention, facts: Facts) -> Mention:
 
 def _relink(mentions: tuple[Mention, ...], question: str, linker: Linker) -> tuple[Mention, ...]:
     """Link two words that stand apart or turned round: "my stomach is upset"."""
-    found, skip = list[Mention](), set[int]()
+    found_mentions, skip = list[Mention](), set[int]()
     for place, mention in enumerate(mentions):
         if place in skip:
             continue
@@ -126,8 +126,8 @@ def _relink(mentions: tuple[Mention, ...], question: str, linker: Linker) -> tup
             joined = _join_mentions(mention, mentions[partner], question, linker)
         if joined:
             skip.add(partner)
-        found.append(joined or mention)
-    return tuple(found)
+        found_mentions.append(joined or mention)
+    return tuple(found_mentions)
 
 
 def _join_mentions(one: Mention, other: Mention, question: str, linker: Linker) -> Mention | None:
@@ -157,28 +157,28 @@ def find_drinks(
     """
     unnamed = blank_names(question, linked, facts)
     made = next((hit for hit in find_prepared(question, linked, facts) if is_wine(hit[0])), None)
-    found = []
+    results = []
     tea = _CUES["tea-itself"].search(_without_drinks(question, linked, facts).aligned)
     for iri, hit in ((_TEA, tea), (_RICE, _CUES["congee"].search(unnamed.aligned))):
         if hit and iri in facts.labels:
-            found.append((iri, hit.group(), hit.start()))
+            results.append((iri, hit.group(), hit.start()))
     if made and WINE in facts.labels:
-        found.append((WINE, made[0], made[2]))
-    return tuple(found)
+        results.append((WINE, made[0], made[2]))
+    return tuple(results)
 
 
 def preparations(drugs: Sequence[Mention], linker: Linker, facts: Facts) -> dict[str, list[str]]:
     """Return what a preparation taken beside a medicine is made of: "iron pills" are iron."""
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     if len({m.iri for m in drugs}) < _PAIR:
-        return found
+        return results
     for mention in drugs:
         bare = _CUES["dosage-form"].sub("", fold(mention.text)).strip()
         hits = linker.link(bare) if bare and bare != fold(mention.text) else ()
         whole = [m.iri for m in hits if len(m.text) == len(bare)]
         if len(whole) == 1 and facts.is_a(whole[0], *MATERIAL):
-            found[mention.iri] = whole
-    return found
+            results[mention.iri] = whole
+    return results
 
 
 def blank_names(question: QuestionText, linked: Sequence[Mention], facts: Facts) -> QuestionText:
@@ -231,10 +231,10 @@ def add_described_signs(
     nothing; emergencies that are reported in other words are found by rule (``alarms``).
     """
     whole = (m for m in mentions if not _is_piece(m, question.raw))
-    found = [
+    found_mentions = [
         replace(m, iri="", score=0.0, alternatives=()) if _is_slight(m, facts) else m for m in whole
     ]
-    beside = any(facts.is_a(m.iri, *MATERIAL) for m in found if m.iri)
+    beside = any(facts.is_a(m.iri, *MATERIAL) for m in found_mentions if m.iri)
     text = question.aligned
     organs = cues("organs").items() if beside else ()
     for name, words in (*cues("signs").items(), *organs):
@@ -243,11 +243,11 @@ def add_described_signs(
         iri = ID + name
         if iri not in facts.labels:
             continue
-        if any(m.iri and m.start <= hit.start() and m.end > hit.end() for m in found):
+        if any(m.iri and m.start <= hit.start() and m.end > hit.end() for m in found_mentions):
             continue  # a longer name stands there: 伤肝的药
-        found = [m for m in found if m.end <= hit.start() or m.start >= hit.end()]
+        found_mentions = [m for m in found_mentions if m.end <= hit.start() or m.start >= hit.end()]
         labels = facts.labels[iri]
-        found.append(
+        found_mentions.append(
             Mention(
                 question.raw[hit.start() : hit.end()],
                 hit.start(),
@@ -261,7 +261,7 @@ def add_described_signs(
                 "semapv:ManualMappingCuration",
             )
         )
-    return tuple(sorted(found, key=lambda m: (m.start, m.end)))
+    return tuple(sorted(found_mentions, key=lambda m: (m.start, m.end)))
 
 
 def _is_piece(mention: Mention, question: str) -> bool:
@@ -362,18 +362,18 @@ def expand_collective(
     mentions: Iterable[Mention], question: QuestionText, link: Link
 ) -> tuple[Mention, ...]:
     """Replace by several states: one word for all of them: "the three highs"."""
-    text, found = question.aligned, list(mentions)
+    text, found_mentions = question.aligned, list(mentions)
     for word, states in _collective():
         for hit in word.finditer(text):
             start, end = hit.span()
-            found = [m for m in found if m.end <= start or m.start >= end]
+            found_mentions = [m for m in found_mentions if m.end <= start or m.start >= end]
             for state in states:
-                found += [
+                found_mentions += [
                     replace(m, text=question.raw[start:end], start=start, end=end)
                     for m in link(state)[:1]
                     if m.iri
                 ]
-    return tuple(sorted(found, key=lambda m: (m.start, m.end)))
+    return tuple(sorted(found_mentions, key=lambda m: (m.start, m.end)))
 
 
 @cache
@@ -394,14 +394,14 @@ def find_asked_forms(
     """
     text = question.aligned
     ends = [m.end for m in mentions if m.iri and facts.is_a(m.iri, *_SOUGHT)]
-    found: dict[str, None] = {}
+    results: dict[str, None] = {}
     spans: list[tuple[int, int]] = []
     for methods, words in cues("forms").items():
         for hit in words.finditer(text):
             if _is_asked(text, hit, ends):
-                found |= dict.fromkeys(f"{ID}method-{name}" for name in methods.split())
+                results |= dict.fromkeys(f"{ID}method-{name}" for name in methods.split())
                 spans.append(hit.span())
-    return tuple(found), tuple(spans)
+    return tuple(results), tuple(spans)
 
 
 def _is_asked(text: str, hit: re.Match[str], ends: Iterable[int]) -> bool:
@@ -421,7 +421,7 @@ def find_prepared(
     question: QuestionText, mentions: Iterable[Mention], facts: Facts
 ) -> tuple[tuple[str, str, int], ...]:
     """List prepared things as word, material and place, where nothing has that very name."""
-    text, found = question.aligned, []
+    text, results = question.aligned, []
     for m in mentions:
         hit = _CUES["in-form"].match(text, m.end) if m.iri else None
         if (
@@ -429,8 +429,8 @@ def find_prepared(
             and facts.is_a(m.iri, *MATERIAL)
             and not facts.is_a(m.iri, SHIYI.Dish, SHIYI.Formula)
         ):
-            found.append((question.raw[m.start : hit.end()], m.iri, m.start))
-    return tuple(found)
+            results.append((question.raw[m.start : hit.end()], m.iri, m.start))
+    return tuple(results)
 
 
 def is_wine(word: str) -> bool:

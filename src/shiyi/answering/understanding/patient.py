@@ -127,17 +127,17 @@ def parse_states(text: str) -> tuple[State, ...]:
     ... ]
     [('pregnant', 'denied'), ('breastfeeding', 'affirmed')]
     """
-    found = []
+    states = []
     for label, cue in cues("states").items():
         if hit := cue.search(text):
-            found.append(State(label, assertion_of(text[: hit.start()], text[hit.end() :])))
-    return tuple(found)
+            states.append(State(label, assertion_of(text[: hit.start()], text[hit.end() :])))
+    return tuple(states)
 
 
 def parse_sex(text: str) -> Sex:
     """Return the sex that folded words tell of the asker."""
-    found: tuple[Sex, ...] = ("male", "female")
-    return next((sex for sex in found if _CUES[sex].search(text)), "")
+    terms: tuple[Sex, ...] = ("male", "female")
+    return next((sex for sex in terms if _CUES[sex].search(text)), "")
 
 
 def build_profile(frame: Frame, facts: Facts, *, reply: bool = False) -> Profile:
@@ -149,7 +149,7 @@ def build_profile(frame: Frame, facts: Facts, *, reply: bool = False) -> Profile
     others = frame.patient.who not in {"self", "general"} or frame.has_cue("others")
     if others or frame.alarm:
         return Profile()
-    states = {each.label: each.assertion for each in frame.patient.states}
+    states = {state.label: state.assertion for state in frame.patient.states}
     mine = [f for f in frame.focus if f.iri and f.assertion == "affirmed"]
     illnesses = (
         f
@@ -214,7 +214,7 @@ _NOBODY: Final = Person()
 def _whole_name(constitution: str) -> str:
     """Return the name of a constitution with the word for it: "phlegm-damp"."""
     chinese, english = word_list("people", "constitution-ends")
-    if not constitution or any(each in constitution.lower() for each in (*chinese, *english)):
+    if not constitution or any(name in constitution.lower() for name in (*chinese, *english)):
         return constitution
     space, ends = ("", chinese) if is_cjk(constitution[0]) else (" ", english)
     return constitution + space + next(iter(ends))
@@ -225,13 +225,13 @@ def build_person(profile: Profile, linker: Linker, facts: Facts, named: Person =
     unknown: list[str] = []
 
     def link_names(words: Iterable[str], *classes: NamedNode) -> list[str]:
-        found: list[str] = []
+        names: list[str] = []
         for word in words:
             hits = [m.iri for m in linker.link(word) if m.iri and facts.is_a(m.iri, *classes)]
-            found += hits
+            names += hits
             if not hits:
                 unknown.append(word)
-        return found
+        return names
 
     drugs = [*named.drugs, *link_names(profile.medicines, SHIYI.Drug, *MATERIAL)]
     allergies = [*named.allergies, *link_names(profile.allergies, *TAKEN)]
@@ -243,8 +243,8 @@ def build_person(profile: Profile, linker: Linker, facts: Facts, named: Person =
     states += [
         f.object
         for drug in drugs
-        for near in facts.above(drug)
-        for f in facts.of(near, SHIYI.judgedAs)
+        for broader in facts.above(drug)
+        for f in facts.of(broader, SHIYI.judgedAs)
     ]
     return Person(
         tuple(dict.fromkeys(s for s in states if s in facts.labels)),
@@ -307,11 +307,11 @@ def _set_time(mention: Mention, whole: QuestionText, facts: Facts) -> Mention:
     past = _CUES["long-ago"].search(clause) and not _CUES["still"].search(text)
     if over or (past and not coming):
         return replace(mention, negated=True)
-    done = _CUES["done-before"].search(before) or _CUES["done-after"].match(after)
+    match = _CUES["done-before"].search(before) or _CUES["done-after"].match(after)
     again = _CUES["long-ago"].search(clause) and _CUES["still"].search(text)
     if (
         mention.iri == _SURGERY
-        and done
+        and match
         and not (coming or again)
         and _AFTER_SURGERY in facts.labels
     ):
@@ -333,28 +333,28 @@ def list_conditions_of_others(
     is to eat. Nothing is left out where the asker breastfeeds, or is pregnant and asks for the
     child: what one eats reaches the other.
     """
-    every, allergens, text = list(mentions), list(allergens), question.aligned
-    concerned = [
+    all_mentions, allergens, text = list(mentions), list(allergens), question.aligned
+    concerned_mentions = [
         m
-        for m in every
+        for m in all_mentions
         if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
     ]
     own = _clause_with("myself", question)
-    if own and not any(m.iri == _NURSING for m in every):
+    if own and not any(m.iri == _NURSING for m in all_mentions):
         asked = text[slice(*own)]
-        shared = _CUES["kin"].search(asked) or _CUES["for-them"].search(asked)
-        if shared or _CUES["so-have-i"].search(text):
+        match = _CUES["kin"].search(asked) or _CUES["for-them"].search(asked)
+        if match or _CUES["so-have-i"].search(text):
             return ()
-        return tuple(m for m in concerned if _is_apart(m, question, own, theirs=True))
+        return tuple(m for m in concerned_mentions if _is_apart(m, question, own, theirs=True))
     eating = _clause_with("they-eat", question)
     if not own and eating:
-        bearing = any(m.iri in (_NURSING, _PREGNANT) for m in every)
+        bearing = any(m.iri in (_NURSING, _PREGNANT) for m in all_mentions)
         if bearing and _CUES["child"].search(text, *eating):
             return ()
         if _CUES["also-mine"].search(_CUES["own-kin"].sub("", text[slice(*eating)])):
             return ()
-        return tuple(m for m in concerned if _is_apart(m, question, eating, theirs=False))
+        return tuple(m for m in concerned_mentions if _is_apart(m, question, eating, theirs=False))
     return ()
 
 
@@ -368,8 +368,8 @@ def asks_for_themselves(question: QuestionText) -> bool:
 
 
 def _clause_with(cue: str, question: QuestionText) -> tuple[int, int] | None:
-    found = (c for c in question.clauses if _CUES[cue].search(question.aligned[slice(*c)]))
-    return next(found, None)
+    results = (c for c in question.clauses if _CUES[cue].search(question.aligned[slice(*c)]))
+    return next(results, None)
 
 
 def _is_apart(
@@ -407,30 +407,30 @@ def is_allergy_word(text: str) -> bool:
 def allergens(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     """List the mentions that the words around them say to bring on an allergy."""
     text = question.aligned
-    every = [m for m in mentions if not is_allergy_word(m.text)]
+    all_mentions = [m for m in mentions if not is_allergy_word(m.text)]
     first = [
         m
-        for m in every
+        for m in all_mentions
         if (
             _CUES["allergic-after"].match(text[m.end :].lstrip())
             or _CUES["allergic-before"].search(_SPACES.sub(" ", text[: m.start])[-40:])
         )
         and not _is_denied(text, m)
     ]
-    return _extend(text, every, first)
+    return _extend(text, all_mentions, first)
 
 
 def find_not_eaten(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     """List the mentions of what the words say is not eaten, where this is stated and not asked."""
-    text, every = question.aligned, list(mentions)
+    text, all_mentions = question.aligned, list(mentions)
     first = [
         m
-        for m in every
+        for m in all_mentions
         if (_CUES["not-eaten"].search(text[: m.start]) or _FREE.match(text[m.end :]))
         and not _CUES["asked-beside"].match(text[m.end :])
         and _is_own(text, m)
     ]
-    return _extend(text, every, first)
+    return _extend(text, all_mentions, first)
 
 
 def _clause_before(text: str, mention: Mention) -> str:
@@ -459,17 +459,17 @@ def _extend(
     text: str, mentions: Sequence[Mention], first: Iterable[Mention]
 ) -> tuple[Mention, ...]:
     """Add what stands in one list with the first: "nuts, dairy and eggs"."""
-    found = list(first)
-    for here in list(found):
-        chain, rest = [here], [m for m in mentions if m not in found]
+    found_mentions = list(first)
+    for mention in list(found_mentions):
+        chain, rest = [mention], [m for m in mentions if m not in found_mentions]
         for step in (1, -1):
-            end = here
+            end = mention
             while nxt := next((m for m in rest if _are_joined(text, end, m, step)), None):
                 rest.remove(nxt)
                 chain.append(nxt)
                 end = nxt
-        found += [m for m in chain if m not in found]
-    return tuple(sorted(found, key=lambda m: m.start))
+        found_mentions += [m for m in chain if m not in found_mentions]
+    return tuple(sorted(found_mentions, key=lambda m: m.start))
 
 
 def _are_joined(text: str, one: Mention, other: Mention, step: int) -> bool:

@@ -89,21 +89,21 @@ class Question:
     @property
     def slots(self) -> frozenset[str]:
         """Return the slots that the words fill, and those that follow from who is to eat."""
-        age, who = self.frame.patient.age, self.frame.patient.who
-        found = {*self.frame.slots}
-        if who in {"self", "general"} and self.profile.pregnant:
-            found.add("pregnancy")
+        age, term = self.frame.patient.age, self.frame.patient.who
+        results = {*self.frame.slots}
+        if term in {"self", "general"} and self.profile.pregnant:
+            results.add("pregnancy")
         if age is not None and age < _NEWBORN:
-            found.add("newborn")
+            results.add("newborn")
         if _FEVER in self.ailments:
-            found.add("feverish")
-        return frozenset(found)
+            results.add("feverish")
+        return frozenset(results)
 
     @property
     def states(self) -> tuple[str, ...]:
         """List the states and medicines named that something may have to be avoided in."""
-        found = (*self.ailments, *self.constitutions, *self.populations, *self.drugs)
-        return tuple(dict.fromkeys(found))
+        ailments = (*self.ailments, *self.constitutions, *self.populations, *self.drugs)
+        return tuple(dict.fromkeys(ailments))
 
     @property
     def hazards(self) -> tuple[str, ...]:
@@ -147,8 +147,8 @@ class Question:
     def meets_anything(self) -> bool:
         """Return whether a material of the question meets anything it may clash with."""
         person = self.person
-        met = (*self.states, *person.states, *person.drugs, *person.allergies)
-        return bool(met) or len(self.groups) > 1
+        states = (*self.states, *person.states, *person.drugs, *person.allergies)
+        return bool(states) or len(self.groups) > 1
 
     def is_only_beyond_food(self) -> bool:
         """Return whether nothing is asked that has to do with food."""
@@ -298,7 +298,7 @@ def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> 
     taken = question.drugs or (question.person.drugs and "stop" in frame.slots)
     if taken and frame.probability("stop_medicine") >= _STOPS:
         second = ("stop_medicine",)
-    return (first, *(each for each in second if each != first))
+    return (first, *(iri for iri in second if iri != first))
 
 
 def _first_ask(question: Question) -> str:
@@ -346,8 +346,8 @@ def _wishes_in_season(frame: Frame) -> bool:
 
 def _is_wish(frame: Frame) -> bool:
     """Return whether a list is wanted of what is good for something, which is checked as advice."""
-    names = {each.property for each in frame.conditions if each.operator == "is"}
-    every = len(names) == len({each.property for each in frame.conditions})
+    names = {condition.property for condition in frame.conditions if condition.operator == "is"}
+    every = len(names) == len({condition.property for condition in frame.conditions})
     listed = frame.ask == "list" and not frame.wanted.measure
     return listed and every and not _GOOD.isdisjoint(names) and names <= _OF_BENEFIT
 
@@ -373,14 +373,14 @@ _LOOSELY: Final = (("infant", 0.5), ("toddler", 2.0))
 
 def _aims(live: Sequence[Focus], facts: Facts) -> tuple[str, ...]:
     """List the principles and effects sought, but for those that need a doctor first."""
-    found: list[str] = []
+    results: list[str] = []
     for focus in live:
         meant = [
             x for x in (focus.iri, *focus.also) if facts.is_a(x, SHIYI.Therapy, SHIYI.Efficacy)
         ]
         if focus.iri in meant and not any(facts.of(x, SHIYI.hasRedFlag) for x in meant):
-            found += meant  # against bleeding, fits, pus, collapse nothing is suggested
-    return tuple(dict.fromkeys(found))
+            results += meant  # against bleeding, fits, pus, collapse nothing is suggested
+    return tuple(dict.fromkeys(results))
 
 
 def _allergen_concepts(focus: Focus, facts: Facts) -> list[str]:

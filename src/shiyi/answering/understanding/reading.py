@@ -110,8 +110,8 @@ def read_question(
     if frame.ask == "avoid" and second == ("advice",) and asking == 1:
         frame, second = _with_first(frame, "advice"), ()  # what is not eaten is a condition
     forms, spans = find_asked_forms(text, mentions, facts)
-    linked = [m for m in mentions if m.iri and (m.start, m.end) not in spans]
-    named_signs = (m for m in linked if not (m.negated or "Threshold" in m.justification))
+    linked_mentions = [m for m in mentions if m.iri and (m.start, m.end) not in spans]
+    named_signs = (m for m in linked_mentions if not (m.negated or "Threshold" in m.justification))
     signs = emergency_signs(
         text,
         frame.slots,
@@ -126,21 +126,21 @@ def read_question(
     leaning = _read_lean(text)
     focus = tuple(
         f
-        for f in _focus(text, linked, frame, linker, facts)
+        for f in _focus(text, linked_mentions, frame, linker, facts)
         if f.role != "asked_about" or not any(fold(f.text) in words for words in leaning[1:])
     )
     focus += tuple(_unknown(text, mentions, spans))
     age = parse_age(text.folded)
     theirs = {f.iri for f in focus if f.role == "other_person"}
-    states = _states(text, [m for m in linked if m.iri not in theirs], facts, age)
-    states += tuple(s for s in parse_states(text.folded) if _is_new(s, linked, states))
+    states = _states(text, [m for m in linked_mentions if m.iri not in theirs], facts, age)
+    states += tuple(s for s in parse_states(text.folded) if _is_new(s, linked_mentions, states))
     own = theirs and people.asks_for_themselves(text)
     patient = Patient("self" if own else frame.patient.who, age, parse_sex(text.aligned), states)
-    wanted = add_classes(_read_wanted(text, linked, forms, facts), text)
+    kinds = add_classes(_read_wanted(text, linked_mentions, forms, facts), text)
     whole = replace(
         frame,
         patient=patient,
-        wanted=wanted,
+        wanted=kinds,
         focus=tuple(sorted(focus, key=lambda f: f.start)),
         signs=tuple(i for i in signs if i in facts.labels),
         leaning=leaning,
@@ -174,17 +174,17 @@ def _second_ask(text: QuestionText, frame: Frame, reader: Reader) -> tuple[AskTy
     if len(clauses) < 2:
         return ()
     read = (
-        reader.classify_clause(QuestionText.of(each, text.language)) for each in clauses[:_MOST]
+        reader.classify_clause(QuestionText.of(clause, text.language)) for clause in clauses[:_MOST]
     )
-    sure = (each.type for each in read if each.p >= _SECOND)
+    sure = (intent.type for intent in read if intent.p >= _SECOND)
     return tuple(ask for ask in sure if (frame.ask, ask) in _PAIRS)[:1]
 
 
 def _with_first(frame: Frame, ask: AskType) -> Frame:
     """Return a frame with another first ask, and the probability of the first."""
-    others = tuple(each for each in frame.asks[1:] if each.type != ask)
+    intents = tuple(intent for intent in frame.asks[1:] if intent.type != ask)
     sure = max(frame.confidence, _SECOND) if ask == "list" else frame.confidence
-    return replace(frame, asks=(Intent(ask, sure), *others), polarity="positive")
+    return replace(frame, asks=(Intent(ask, sure), *intents), polarity="positive")
 
 
 def _focus(
@@ -194,19 +194,19 @@ def _focus(
     foods = [m for m in linked if facts.is_a(m.iri, *TAKEN)]
     allergens = people.allergens(text, foods)
     linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
-    theirs = people.list_conditions_of_others(linked, text, facts, allergens)
-    others = [m for m in foods if m not in allergens]
-    left_out = people.find_not_eaten(text, others)
+    mentions = people.list_conditions_of_others(linked, text, facts, allergens)
+    other_mentions = [m for m in foods if m not in allergens]
+    left_out = people.find_not_eaten(text, other_mentions)
     within = {start: word for word, _, start in find_prepared(text, linked, facts)}
-    if len(left_out) == len(others) and frame.ask not in {"advice", "list"}:
+    if len(left_out) == len(other_mentions) and frame.ask not in {"advice", "list"}:
         left_out = ()  # what is not eaten is what is asked about
     sold_as = preparations([m for m in linked if facts.is_a(m.iri, SHIYI.Drug)], linker, facts)
     for m in linked:
-        if m in theirs:
+        if m in mentions:
             label = facts.label(m.iri, frame.language)
             assertion = _assertion(m, text)
             yield Focus(m.text, m.start, m.end, m.iri, label, "other_person", assertion)
-        if m in theirs or facts.is_a(m.iri, SHIYI.Population):
+        if m in mentions or facts.is_a(m.iri, SHIYI.Population):
             continue
         meant = sold_as.get(m.iri) or find_materials(m, facts)
         role = _role(m, text, frame.ask, facts, is_material=bool(meant))
@@ -277,10 +277,10 @@ def _is_taken(text: QuestionText, mention: Mention) -> bool:
 def _assertion(mention: Mention, text: QuestionText) -> Assertion:
     """Return how a mention is asserted; whether it is denied was decided when it was linked."""
     before, after = text.aligned[: mention.start], text.aligned[mention.end :]
-    found = people.assertion_of(before, after)
+    term = people.assertion_of(before, after)
     if mention.negated:
-        return found if found in {"past", "planned"} else "denied"
-    return "affirmed" if found == "denied" else found
+        return term if term in {"past", "planned"} else "denied"
+    return "affirmed" if term == "denied" else term
 
 
 def _unknown(
@@ -296,7 +296,7 @@ def _states(
     text: QuestionText, linked: Iterable[Mention], facts: Facts, age: float | None
 ) -> tuple[State, ...]:
     """List the groups of people that the person belongs to; a loose word gives way to an age."""
-    found: dict[str, State] = {}
+    states: dict[str, State] = {}
     for m in linked:
         loose = age is not None and _CUES["loosely-a-child"].fullmatch(fold(m.text))
         if not facts.is_a(m.iri, SHIYI.Population) or loose:
@@ -305,9 +305,9 @@ def _states(
         assertion = _assertion(m, text)
         if assertion == "past" and not m.negated:
             assertion = "affirmed"  # what is over was denied when the time was read
-        if label not in found or assertion not in ("denied", "past"):
-            found[label] = State(label, assertion, m.iri)
-    return tuple(found.values())
+        if label not in states or assertion not in ("denied", "past"):
+            states[label] = State(label, assertion, m.iri)
+    return tuple(states.values())
 
 
 def _is_new(state: State, linked: Iterable[Mention], states: Iterable[State]) -> bool:
@@ -351,13 +351,13 @@ def _is_long_term(text: QuestionText, linked: Sequence[Mention], facts: Facts) -
     The word belongs to the next thing, trouble or medicine that its clause names, or to the last
     one before it: "I take warfarin every day" asks nothing of the kind.
     """
-    for found in _CUES["long-term"].finditer(text.aligned):
-        first, last = text.clause_at(found.start())
-        clause = [m for m in linked if first <= m.start < max(last, found.end())]
-        before = [m for m in reversed(clause) if m.start < found.start()]
-        after = [m for m in clause if m.start >= found.start()]
-        near = [*before, *after] if text.language == "en" else [*after, *before]
-        if not near or not facts.is_a(near[0].iri, SHIYI.Drug, *AILMENT):
+    for match in _CUES["long-term"].finditer(text.aligned):
+        first, last = text.clause_at(match.start())
+        clause = [m for m in linked if first <= m.start < max(last, match.end())]
+        before = [m for m in reversed(clause) if m.start < match.start()]
+        after = [m for m in clause if m.start >= match.start()]
+        mentions = [*before, *after] if text.language == "en" else [*after, *before]
+        if not mentions or not facts.is_a(mentions[0].iri, SHIYI.Drug, *AILMENT):
             return True
     return False
 
@@ -367,18 +367,18 @@ _ORDINALS: Final = ("first-one", "second-one", "third-one")
 
 def _read_lean(text: QuestionText) -> tuple[str, ...]:
     """Return ``cold`` or ``hot`` with the words that say so; both sides together decide nothing."""
-    found = {side: tuple(_cue_words(text.folded, side)) for side in ("cold", "hot")}
-    sides = [side for side, words in found.items() if words]
-    return (sides[0], *found[sides[0]]) if len(sides) == 1 else ()
+    results = {side: tuple(_cue_words(text.folded, side)) for side in ("cold", "hot")}
+    sides = [side for side, words in results.items() if words]
+    return (sides[0], *results[sides[0]]) if len(sides) == 1 else ()
 
 
 def _cue_words(text: str, side: str) -> Iterator[str]:
     signs = cues("differentiation")
-    for each in signs[side].finditer(text):
-        before = text[max(0, each.start() - 10) : each.start()]
-        asked = signs["asked-after"].match(text, each.end())
+    for match in signs[side].finditer(text):
+        before = text[max(0, match.start() - 10) : match.start()]
+        asked = signs["asked-after"].match(text, match.end())
         if not (signs["denied"].search(before) or signs["asked-before"].search(before) or asked):
-            yield each.group()
+            yield match.group()
 
 
 def find_foreign_topics(text: QuestionText) -> tuple[str, ...]:
@@ -389,8 +389,8 @@ def find_foreign_topics(text: QuestionText) -> tuple[str, ...]:
     """
     english = text.folded.isascii()
     words = text.spaced if english else text.folded
-    wanted = _CUES["miscarriage-wanted"].search(text.folded)
-    feared = _CUES["miscarriage-feared"].search(text.folded) and not wanted
+    match = _CUES["miscarriage-wanted"].search(text.folded)
+    feared = _CUES["miscarriage-feared"].search(text.folded) and not match
     return tuple(
         topic
         for topic, cue in _topics(english).items()

@@ -91,11 +91,11 @@ class AnswerContext:
 
     def kind(self, iri: str) -> str:
         """Return food, dish, herb or supplement."""
-        return next((kind for known, kind in _KINDS if self.facts.is_a(iri, known)), "herb")
+        return next((kind for node, kind in _KINDS if self.facts.is_a(iri, node)), "herb")
 
     def watch(self, *concepts: str) -> list[str]:
         """Return the general sentences that belong to some medicines or diseases."""
-        near = {each for concept in concepts for each in self.facts.above(concept)}
+        near = {broader for concept in concepts for broader in self.facts.above(concept)}
         keys = dict.fromkeys(key for iri, key in _WATCH if iri in near)
         return [self.verbalizer.verbalize(key) for key in keys]
 
@@ -133,11 +133,11 @@ class Contribution:
 
     def warn(self, context: AnswerContext, finding: Finding, *, is_stated: bool = False) -> None:
         """Add a finding as a warning, once; ``shown`` where a line of the text says it."""
-        made = context.warning(finding)
+        warning = context.warning(finding)
         if is_stated:
-            self.shown.add(made.text)
-        if made.text not in {w.text for w in self.warnings}:
-            self.warnings.append(made)
+            self.shown.add(warning.text)
+        if warning.text not in {w.text for w in self.warnings}:
+            self.warnings.append(warning)
             self.facts |= {f.claim: f for f in finding.stated_claims}
 
     def note(self, *facts: Fact) -> None:
@@ -174,10 +174,10 @@ class Contribution:
 
     def shorten(self) -> None:
         """Keep the direct answer and the warnings; with neither, the first lines of the record."""
-        found = [] if self.opening.lines else self.sections[:1]
-        for section in (self.opening, *found):
+        sections = [] if self.opening.lines else self.sections[:1]
+        for section in (self.opening, *sections):
             del section.lines[_BRIEF_LINES:]
-        self.sections = found
+        self.sections = sections
         self.recommendations = self.recommendations[:_BRIEF_LINES]
 
 
@@ -185,8 +185,8 @@ def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contri
     """Ask what decides the answer: the questions recorded for some symptoms or syndromes."""
     section = part.section("h_ask")
     for concept in concepts:
-        found = context.facts.texts(concept, SHIYI.questionText, context.verbalizer.language)
-        for fact in found[:1]:
+        facts = context.facts.texts(concept, SHIYI.questionText, context.verbalizer.language)
+        for fact in facts[:1]:
             text = context.verbalizer.words(fact)
             if text not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
                 part.follow_up.append(text)
@@ -197,11 +197,11 @@ def write_red_flags(
     context: AnswerContext, concepts: Iterable[str], part: Contribution, *, persist: bool = False
 ) -> None:
     """Write the signs that need a doctor; with ``persist`` also that lasting complaints do."""
-    found: list[Fact] = []
+    facts: list[Fact] = []
     for concept in concepts:
-        for near in context.facts.above(concept):
-            found += context.facts.of(near, SHIYI.hasRedFlag)
-    flags = list({f.object: f for f in found}.values())[:_MOST_FLAGS]
+        for broader in context.facts.above(concept):
+            facts += context.facts.of(broader, SHIYI.hasRedFlag)
+    flags = list({f.object: f for f in facts}.values())[:_MOST_FLAGS]
     if flags:
         signs = context.verbalizer.names((f.object for f in flags), "or")
         key = "s_redflag_persist" if persist else "s_redflag"
@@ -215,11 +215,11 @@ def checks(context: AnswerContext, concepts: Iterable[str], part: Contribution) 
     signs: dict[tuple[str, ...], list[str]] = {}
     grounds: dict[tuple[str, ...], list[Fact]] = {}
     for concept in concepts:
-        found = context.facts.of(concept, SHIYI.warrantsCheckFor)[:_MOST_CHECKS]
-        key = tuple(sorted(f.object for f in found))
-        if found:
+        found_facts = context.facts.of(concept, SHIYI.warrantsCheckFor)[:_MOST_CHECKS]
+        key = tuple(sorted(f.object for f in found_facts))
+        if found_facts:
             signs.setdefault(key, []).append(concept)
-            grounds.setdefault(key, []).extend(found)
+            grounds.setdefault(key, []).extend(found_facts)
     for key, meant in list(signs.items())[:2]:
         facts = grounds[key]
         text = context.verbalizer.verbalize(
@@ -260,26 +260,27 @@ def remove_unopened(part: Contribution, verbalizer: Verbalizer) -> None:
     Harms stay, each marked as common knowledge: to leave one out would be unsafe.
     """
     opened = verbalizer.evidences.is_opened
-    left: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for section in (part.opening, *part.sections):
-        retained = list[Line]()
+        lines = list[Line]()
         for line in section.lines:
             unopened = [f for f in line.facts if not opened(f.claim)]
             if not unopened or any(f.predicate in _HARMS for f in line.facts):
-                retained.append(line)
+                lines.append(line)
             else:
-                left |= {f.claim: f for f in unopened}
-        section.lines = retained
+                facts |= {f.claim: f for f in unopened}
+        section.lines = lines
     body = {line.text for section in (part.opening, *part.sections) for line in section.lines}
     part.shown &= body
     part.recommendations = [r for r in part.recommendations if all(map(opened, r.claims))]
     part.paths = [p for p in part.paths if all(opened(hop.claim) for hop in p.hops)]
-    if left:
+    if facts:
         relations = dict.fromkeys(
-            verbalizer.facts.property_label(f.predicate, verbalizer.language) for f in left.values()
+            verbalizer.facts.property_label(f.predicate, verbalizer.language)
+            for f in facts.values()
         )
         names = join_names(verbalizer.language, list(relations)[:6])
-        key = {"n": str(len(left)), "relations": names}
+        key = {"n": str(len(facts)), "relations": names}
         part.missing.append(verbalizer.verbalize("m_unopened", **key))
     if not part.opening.lines and not any(section.lines for section in part.sections):
         part.opening.add(verbalizer.verbalize("o_not_known"))
@@ -320,15 +321,15 @@ class CitationNumbers:
 
     def marks(self, facts: Iterable[Fact]) -> tuple[str, tuple[str, ...]]:
         """Return ``[1][2]`` for some facts, and the claims that are cited with these marks."""
-        every = list({f.claim: f for f in facts}.values())
-        chosen = self._choose_facts(every)
+        all_facts = list({f.claim: f for f in facts}.values())
+        chosen_facts = self._choose_facts(all_facts)
         marked = []
-        for fact in chosen:
+        for fact in chosen_facts:
             self.facts.setdefault(fact.claim, fact)
             marked.append(list(self.facts).index(fact.claim) + 1)
-        self.silent |= {f.claim: f for f in chosen}
-        self.more |= {f.claim: f for f in every}
-        cited = tuple(f.claim for f in chosen)
+        self.silent |= {f.claim: f for f in chosen_facts}
+        self.more |= {f.claim: f for f in all_facts}
+        cited = tuple(f.claim for f in chosen_facts)
         return "".join(f"[{number}]" for number in sorted(marked)), cited
 
     def _choose_facts(self, facts: list[Fact]) -> list[Fact]:
@@ -337,10 +338,10 @@ class CitationNumbers:
         Claims of one relation that one book makes, such as a list of ingredients, are cited by the
         first; a path by one claim for each of its hops; what sources dispute by both sides.
         """
-        spoken = [f for f in facts if f.language in {"", self.language}] or facts
-        each_one = [f for f in spoken if f.predicate in _EACH]
+        spoken_facts = [f for f in facts if f.language in {"", self.language}] or facts
+        each_one = [f for f in spoken_facts if f.predicate in _EACH]
         kinds: dict[tuple[str, frozenset[str]], Fact] = {}
-        for fact in spoken:
+        for fact in spoken_facts:
             name, sources = fact.predicate.value, self.evidences.sources(fact.claim)
             covered = any(name == known and sources <= cited for known, cited in kinds)
             if not covered and fact not in each_one:
@@ -353,8 +354,8 @@ class CitationNumbers:
 
     def citations(self) -> tuple[Citation, ...]:
         """List what was cited, with its evidence."""
-        every = {**self.facts, **self.silent}
-        numbered = enumerate(every.values(), 1)
+        facts = {**self.facts, **self.silent}
+        numbered = enumerate(facts.values(), 1)
         return tuple(self.evidences.citation(n, fact, self.language) for n, fact in numbered)
 
     def further(self) -> tuple[Citation, ...]:
@@ -414,13 +415,13 @@ class _Page:
         rows = [section.columns, ("---",) * len(section.columns)]
         for line in section.lines:
             marked = [self._mark_line(Line((piece,))) for piece in line.pieces]
-            found = [text for text, _ in line.pieces]
-            sides = zip(section.columns[1:], found[1:], strict=True)
+            results = [text for text, _ in line.pieces]
+            sides = zip(section.columns[1:], results[1:], strict=True)
             mark = verbalize(self.language, "v_clause")
             text = mark.join(f"{name} {value}" for name, value in sides)
             claims = dict.fromkeys(claim for _, cited in marked for claim in cited)
             colon = verbalize(self.language, "v_colon")
-            self.sentences.append(Sentence(f"{found[0]}{colon}{text}", tuple(claims)))
+            self.sentences.append(Sentence(f"{results[0]}{colon}{text}", tuple(claims)))
             rows.append(tuple(text for text, _ in marked))
         if not section.lines:
             return ""
@@ -466,9 +467,9 @@ def compose(part: Contribution, evidences: Evidences, language: str) -> Composed
     verbalizer = Verbalizer(language, evidences.facts, evidences)
     page = _Page(CitationNumbers(evidences, language), verbalizer)
     urgent = [w for w in part.warnings if w.severity == "emergency"]
-    others = [w for w in part.warnings if w.severity != "emergency"]
+    warnings = [w for w in part.warnings if w.severity != "emergency"]
     blocks = [page.write_warnings(urgent, part), page.block(part.opening)]
-    if notice := page.write_warnings(others, part):
+    if notice := page.write_warnings(warnings, part):
         blocks += [f"### {verbalize(language, 'h_warnings')}\n\n{notice}"]
     by_heading = {section.heading: section for section in part.sections}
     care, cautious = list[str](), list[Sentence]()

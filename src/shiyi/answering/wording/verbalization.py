@@ -86,22 +86,22 @@ class Verbalizer:
 
     def sources(self, facts: Iterable[Fact], limit: int = 1) -> str:
         """Name the sources of some facts, the most binding first, and how many more there are."""
-        seen: dict[str, CitedEvidence] = {}
+        evidence: dict[str, CitedEvidence] = {}
         derived = False
         for fact in facts:
             derived = derived or fact.claim in self.evidences.facts.premises
             for each in self.evidences.of(fact.claim, self.language):
-                seen.setdefault(each.source, each)
-        if not seen:
+                evidence.setdefault(each.source, each)
+        if not evidence:
             return ""
-        ranked = sorted(seen.values(), key=lambda e: (rank_of_tier(e.tier), e.source))
-        opened = [each for each in ranked if each.is_opened] or ranked
-        titles = [self._title(each) for each in opened[:limit]]
+        ranked_evidence = sorted(evidence.values(), key=lambda e: (rank_of_tier(e.tier), e.source))
+        opened_evidence = [each for each in ranked_evidence if each.is_opened] or ranked_evidence
+        titles = [self._title(each) for each in opened_evidence[:limit]]
         if derived:
             titles.insert(0, self.verbalize("kind_inferred"))
         joined = ("；" if self.language == "zh" else "; ").join(titles)
-        key = "f_source_more" if len(opened) > limit else "f_source"
-        return self.verbalize(key, sources=joined, n=str(len(opened)))
+        key = "f_source_more" if len(opened_evidence) > limit else "f_source"
+        return self.verbalize(key, sources=joined, n=str(len(opened_evidence)))
 
     def _title(self, evidence: CitedEvidence) -> str:
         title = evidence.source.strip("《》")
@@ -110,8 +110,8 @@ class Verbalizer:
     def name_kinds(self, claims: Iterable[str]) -> str:
         """Return how some claims are known, the surest kind first."""
         kinds = {self.evidences.kind(claim) for claim in claims}
-        ordered = (kind for kind in EvidenceKind if kind in kinds)
-        return kind_words(self.language, ordered)
+        ordered_kinds = (kind for kind in EvidenceKind if kind in kinds)
+        return kind_words(self.language, ordered_kinds)
 
     def add_kind(self, text: str, claims: Iterable[str]) -> str:
         """Return with how it is known a sentence that does not say so yet, before its full stop.
@@ -140,8 +140,8 @@ class Verbalizer:
         """Return the fullest short note of a claim's evidence in the answer's language."""
         notes = [
             value
-            for each in self.evidences.of(fact.claim, self.language)
-            for key, value in each.qualifiers
+            for evidence in self.evidences.of(fact.claim, self.language)
+            for key, value in evidence.qualifiers
             if key == f"note_{self.language}"
         ]
         return max(notes, key=len, default="")
@@ -158,7 +158,7 @@ class Verbalizer:
             sentence += space + capital(finish(note, end), self.language)
         if self.mostly_cases(finding.fact):
             sentence += space + self.verbalize("f_case_report")
-        return sentence + "".join(space + each for each in self.judgement_reasons(finding))
+        return sentence + "".join(space + reason for reason in self.judgement_reasons(finding))
 
     def judgement_reasons(self, finding: Finding) -> list[str]:
         """Return why a state is judged as the one warned of, or how two groups differ."""
@@ -172,14 +172,14 @@ class Verbalizer:
 
     def _membership_notes(self, finding: Finding) -> list[str]:
         """Return the note on why a thing is of its group, where another member is met."""
-        mine = [f for f in finding.facts if f.predicate == SHIYI.hasFoodGroup]
-        if not mine or self.facts.is_a(finding.against, SHIYI.FoodGroup, SHIYI.Condition):
+        facts = [f for f in finding.facts if f.predicate == SHIYI.hasFoodGroup]
+        if not facts or self.facts.is_a(finding.against, SHIYI.FoodGroup, SHIYI.Condition):
             return []
-        shared = self.facts.above(mine[0].object)
-        theirs = [
+        shared = self.facts.above(facts[0].object)
+        their_facts = [
             f for f in self.facts.of(finding.against, SHIYI.hasFoodGroup) if f.object in shared
         ]
-        notes = dict.fromkeys(filter(None, map(self.note, theirs)))
+        notes = dict.fromkeys(filter(None, map(self.note, their_facts)))
         end = "。" if self.language == "zh" else "."
         return [capital(finish(note, end), self.language) for note in notes]
 
@@ -228,7 +228,7 @@ class Verbalizer:
     def _shared_group(self, group: str, other: str) -> str:
         """Return the nearest group above that another thing is of as well: nuts and peanuts."""
         those = {f.object for f in self.facts.of(other, SHIYI.hasFoodGroup)}
-        return next((each for each in self.facts.above(group) if each in those), group)
+        return next((broader for broader in self.facts.above(group) if broader in those), group)
 
     def grade(self, fact: Fact) -> str:
         """Return the source's own grade or rating, or our word for the relation."""
@@ -263,12 +263,12 @@ class Verbalizer:
     ) -> tuple[str, tuple[Fact, ...]]:
         """Write nature, flavour, channels and efficacy of a material, or ``only`` some of them."""
         parts: list[str] = []
-        used: list[Fact] = []
+        facts: list[Fact] = []
         for predicate in only:
             found = self.facts.of(iri, predicate)[: 3 if predicate == SHIYI.hasEfficacy else 6]
             if not found:
                 continue
-            used += found
+            facts += found
             if predicate == SHIYI.hasNature and len(found) > 1:
                 values = self._disputed_values(found)
             else:
@@ -277,7 +277,7 @@ class Verbalizer:
         joined = ("，" if self.language == "zh" else "; ").join(parts)
         return (
             self.verbalize("p_recorded", s=self.name(iri), parts=joined) if parts else ""
-        ), tuple(used)
+        ), tuple(facts)
 
     def _disputed_values(self, facts: Iterable[Fact]) -> str:
         """Return the values that sources do not agree on."""
@@ -369,7 +369,7 @@ def _kind_texts(language: str) -> frozenset[str]:
     starts = ("（", "；", "，") if language == "zh" else ("(", "; ", ", ")
     values = [verbalize(language, f"kind_{kind.value}", source="\0") for kind in EvidenceKind]
     values += [verbalize(language, f"kind_{kind.value}_alone") for kind in EvidenceKind]
-    return frozenset(start + each.split("\0")[0] for start in starts for each in values)
+    return frozenset(start + value.split("\0")[0] for start in starts for value in values)
 
 
 def rank_of_tier(name: str) -> int:

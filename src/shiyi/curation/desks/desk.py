@@ -109,32 +109,32 @@ class Desk:
     def decide_all(self, user: Account, form: forms.Batch) -> BatchResult:
         """Write one decision on several claims, or only foresee what it would do."""
         if form.preview:
-            seen = (self.preview(user, each.claim, form.kind) for each in form.claims)
-            return BatchResult(foreseen=tuple(seen))
+            previews = (self.preview(user, each.claim, form.kind) for each in form.claims)
+            return BatchResult(foreseen=tuple(previews))
         self._need_reason(form, *(each.claim for each in form.claims))  # before anything is written
-        made, stale = list[Change](), list[str]()
-        for place, each in enumerate(form.claims):
-            key = f"{form.key} {place} {each.claim}" if form.key else ""
+        changes, stale = list[Change](), list[str]()
+        for place, claim in enumerate(form.claims):
+            key = f"{form.key} {place} {claim.claim}" if form.key else ""
             one = forms.Decision(
-                claim=each.claim,
-                version=each.version,
+                claim=claim.claim,
+                version=claim.version,
                 kind=form.kind,
                 reason=form.reason,
                 key=key[:200],
             )
             try:
-                made.append(self.decide(user, one))
+                changes.append(self.decide(user, one))
             except StaleError:
-                stale.append(each.claim)
-        return BatchResult(tuple(made), tuple(stale))
+                stale.append(claim.claim)
+        return BatchResult(tuple(changes), tuple(stale))
 
     def preview(self, user: Account, claim: str, kind: str) -> Preview:
         """Return what a decision would do to a claim."""
         now = self.decisions.assess(claim, attaching=kind == "accept")
         after = now.outcome
         if kind in SIDES:
-            voted = now.standing.with_review(Review(user.name, SIDES[kind]))
-            after = review_outcome(voted, now.home, now.twice)
+            inputs = now.standing.with_review(Review(user.name, SIDES[kind]))
+            after = review_outcome(inputs, now.home, now.twice)
         return Preview(
             claim,
             now.claim.status.value,
@@ -156,7 +156,7 @@ class Desk:
         to = form.to or user.name
         if to != user.name:
             require(user.role, Right.APPROVE)
-        claims = [each.claim for each in form.claims]
+        claims = [claim.claim for claim in form.claims]
         return self.queue().assign(claims, to, user.name, form.reason)
 
     def comment(self, user: Account, form: forms.Comment) -> Change:
@@ -178,19 +178,19 @@ class Desk:
 
     def claims_of(self, form: forms.ClaimEdit) -> tuple[Claim, ...]:
         """Return the claims of an edit; FormError with every fault of fields and shapes."""
-        made, faults = list[Claim](), list[Fault]()
+        claims, faults = list[Claim](), list[Fault]()
         for prefix, draft in zip(("", SECOND), form.drafts, strict=False):
             claim, wrong = build_claim(draft, self.store, self.weights)
             if claim is not None:
-                made.append(claim)
+                claims.append(claim)
                 wrong = self._against(claim, draft)
             own = {"object", "object_en", "relation"} if prefix else set[str]()
             faults += [replace(f, field=prefix + f.field) if f.field in own else f for f in wrong]
-        if not faults and any(one.iri == other.iri for one, other in pairwise(made)):
+        if not faults and any(one.iri == other.iri for one, other in pairwise(claims)):
             faults.append(fault(f"{SECOND}object", "same_halves"))
         if faults:
             raise FormError(tuple(dict.fromkeys(faults)))
-        return tuple(made)
+        return tuple(claims)
 
     def plan_claim(self, user: Account, form: forms.ClaimEdit) -> tuple[tuple[Claim, ...], Edit]:
         """Return the claims of an edit and the change that it would be."""
@@ -225,13 +225,13 @@ class Desk:
         places = [each.place for each in draft.remainder()]
         return tuple(
             Fault(
-                _field_name(field_of(each, claim), places),
-                each.message_zh,
-                each.message_en,
-                shape_name(each, claim, classes),
+                _field_name(field_of(result, claim), places),
+                result.message_zh,
+                result.message_en,
+                shape_name(result, claim, classes),
             )
-            for each in self.checker.claim(claim, classes)
-            if each.severity == "Violation"
+            for result in self.checker.claim(claim, classes)
+            if result.severity == "Violation"
         )
 
     # concepts
@@ -247,10 +247,10 @@ class Desk:
 
     def one(self, field: str, words: str) -> str:
         """Return the concept that an id or a label names; FormError where it is not one."""
-        found = find_concepts(self.store, words)
-        if len(found) != 1:
+        concepts = find_concepts(self.store, words)
+        if len(concepts) != 1:
             raise FormError([fault(field, "which", words=words[:80])])
-        return found[0]
+        return concepts[0]
 
     def save_concept(self, user: Account, form: forms.ConceptEdit) -> Change:
         """Write a concept, or the fields of one that changed."""
@@ -297,8 +297,8 @@ class Desk:
 
     def _broader(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of broader concepts as ids where they mean one."""
-        found = ((words, find_concepts(self.store, words)) for words in names)
-        ids = (each[0].removeprefix(ID) if len(each) == 1 else words for words, each in found)
+        results = ((words, find_concepts(self.store, words)) for words in names)
+        ids = (group[0].removeprefix(ID) if len(group) == 1 else words for words, group in results)
         return tuple(dict.fromkeys(ids))
 
     def _check_concept(self, entry: Concept, is_new: bool) -> None:
@@ -309,13 +309,13 @@ class Desk:
             names = {"prefLabel": "zh", "altLabel": "alt_zh", "broader": "broader"}
             faults = tuple(
                 Fault(
-                    names.get(local_name(each.path), "zh"),
-                    each.message_zh,
-                    each.message_en,
+                    names.get(local_name(result.path), "zh"),
+                    result.message_zh,
+                    result.message_en,
                     "ConceptShape",
                 )
-                for each in self.checker.node(quads, "concept")
-                if each.focus == entry.iri.value and each.severity == "Violation"
+                for result in self.checker.node(quads, "concept")
+                if result.focus == entry.iri.value and result.severity == "Violation"
             )
         if faults:
             raise FormError(faults)
@@ -386,9 +386,9 @@ def outcome_of(user: Account, old: StoredClaim | None, claims: Sequence[Claim]) 
     if old is not None and old.home != ACCEPTED:
         return MEND
     schema = Schema.load()
-    concerned = [*claims, *([old.claim] if old else [])]
-    safety = any(schema.property(local_name(e.predicate.value)).is_safety for e in concerned)
-    same = old is not None and [each.iri for each in claims] == [old.iri]
+    concerned_claims = [*claims, *([old.claim] if old else [])]
+    safety = any(schema.property(local_name(e.predicate.value)).is_safety for e in concerned_claims)
+    same = old is not None and [claim.iri for claim in claims] == [old.iri]
     return PROPOSE if safety and not same else ACCEPT
 
 

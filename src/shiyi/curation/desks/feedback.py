@@ -104,9 +104,9 @@ def reports(store: QuadStore, *, everything: bool = False, limit: int = 200) -> 
 
 def reported_claims(store: QuadStore) -> Iterator[str]:
     """Yield the claims that open reports are about, themselves or by their evidence."""
-    for each in reports(store, limit=100_000):
-        yield each.about
-        for quad in store.match(None, SHIYI.evidence, NamedNode(each.about), None):
+    for report in reports(store, limit=100_000):
+        yield report.about
+        for quad in store.match(None, SHIYI.evidence, NamedNode(report.about), None):
             yield text(quad.subject)
 
 
@@ -116,7 +116,7 @@ def answer_report(store: QuadStore, iri: str, is_accepted: bool, reason: str) ->
     if result is None:
         raise FormError([fault("report", "no_report")])
     node = NamedNode(iri)
-    gone = [
+    quads = [
         *store.match(node, SHIYI.status, None, FEEDBACK),
         *store.match(node, RDFS.comment, None, FEEDBACK),
     ]
@@ -124,7 +124,7 @@ def answer_report(store: QuadStore, iri: str, is_accepted: bool, reason: str) ->
         Quad(node, SHIYI.status, _TAKEN if is_accepted else _CLOSED, FEEDBACK),
         Quad(node, RDFS.comment, Literal(reason), FEEDBACK),
     )
-    return Edit("answer-report", (iri, result.about), reason, tuple(gone), come)
+    return Edit("answer-report", (iri, result.about), reason, tuple(quads), come)
 
 
 def is_known(store: QuadStore, iri: str) -> bool:

@@ -59,7 +59,7 @@ class Form(BaseModel):
         try:
             return cls.model_validate(sent)
         except ValidationError as error:
-            raise FormError([f for each in error.errors() for f in _faults(each)]) from error
+            raise FormError([f for item in error.errors() for f in _faults(item)]) from error
 
 
 class VersionedRequest(Form):

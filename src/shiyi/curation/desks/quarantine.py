@@ -42,21 +42,21 @@ def list_quarantined(
 ) -> list[QuarantinedClaim]:
     """List quarantined claims from place ``start``; of one relation, or for one reason."""
     results = (quarantined_claim(store, iri) for iri in _names(store, relation, reason))
-    return list(islice((each for each in results if each), start, start + count))
+    return list(islice((claim for claim in results if claim), start, start + count))
 
 
 def quarantined_claim(store: QuadStore, iri: str) -> QuarantinedClaim | None:
     """Read one claim of the quarantine; None where it is not there."""
-    stored = load_claim(store, iri)
-    if stored is None or stored.home != QUARANTINE:
+    claim = load_claim(store, iri)
+    if claim is None or claim.home != QUARANTINE:
         return None
     values: dict[str, list[str]] = {"zh": [], "en": []}
-    for quad in store.match(stored.iri, RDFS.comment, None, QUARANTINE):
+    for quad in store.match(claim.iri, RDFS.comment, None, QUARANTINE):
         if isinstance(quad.object, Literal):
             values.setdefault(quad.object.language or "en", []).append(quad.object.value)
-    passage = next((e.passage.value for e in stored.claim.evidence if e.passage), "")
+    passage = next((e.passage.value for e in claim.claim.evidence if e.passage), "")
     return QuarantinedClaim(
-        stored,
+        claim,
         tuple(sorted(values["zh"])),
         tuple(sorted(values["en"])),
         passage_text(store, passage),
@@ -85,18 +85,18 @@ def reject_claim(store: QuadStore, iri: str, reason: str) -> Edit:
     result = quarantined_claim(store, iri)
     if result is None:
         raise FormError([fault("claims", "not_held")])
-    gone = quads_of(store, result.stored)
-    come = [
+    quads = quads_of(store, result.stored)
+    new_quads = [
         Quad(q.subject, q.predicate, q.object, REJECTED)
-        for q in gone
+        for q in quads
         if q.predicate != SHIYI.status
     ]
     node = result.stored.iri
-    come += [
+    new_quads += [
         Quad(node, SHIYI.status, SHIYI.rejected, REJECTED),
         Quad(node, RDFS.comment, Literal(reason), REJECTED),
     ]
-    return Edit("refuse", (iri,), reason, tuple(gone), tuple(come))
+    return Edit("refuse", (iri,), reason, tuple(quads), tuple(new_quads))
 
 
 def _names(store: QuadStore, relation: str, reason: str) -> Iterator[str]:

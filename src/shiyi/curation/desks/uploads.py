@@ -103,7 +103,7 @@ class Upload:
     @property
     def withheld(self) -> list[ExtractedClaim]:
         """List the claims that the gate withheld."""
-        return [each for each in self.read if each.faults]
+        return [claim for claim in self.read if claim.faults]
 
     def rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the columns of a table and its first rows."""
@@ -125,9 +125,9 @@ class Upload:
                 rows = self.unlinked.setdefault(key, {})
                 if name.number in rows or len(rows) < SHOWN:
                     rows[name.number] = name.row
-        for each in judged[: SHOWN - len(self.read)]:
-            claim = each.proposed.claim
-            faults = tuple((fault.message_zh, fault.message_en) for fault in each.faults)
+        for result in judged[: SHOWN - len(self.read)]:
+            claim = result.proposed.claim
+            faults = tuple((fault.message_zh, fault.message_en) for fault in result.faults)
             quote = next((e.quote for e in claim.evidence if e.quote), "")
             ends = text(claim.subject), local_name(claim.predicate.value), text(claim.object)
             self.read.append(ExtractedClaim(claim.iri.value, *ends, quote, faults))
@@ -211,11 +211,11 @@ class Uploads:
         if upload.state != "done":
             raise StaleError((upload.name,), "its rows are being read, or have not been yet")
         names: dict[tuple[str, str], NamedNode] = {}
-        for each in asked.names:
-            found = find_concepts(self._base.store, each.concept)
-            if len(found) != 1 or (each.role, each.words) not in upload.unlinked:
-                raise FormError([fault("names", "which", words=each.concept[:80])])
-            names[each.role, each.words] = NamedNode(found[0])
+        for name in asked.names:
+            concepts = find_concepts(self._base.store, name.concept)
+            if len(concepts) != 1 or (name.role, name.words) not in upload.unlinked:
+                raise FormError([fault("names", "which", words=name.concept[:80])])
+            names[name.role, name.words] = NamedNode(concepts[0])
         upload.names |= names
         return self._begin(upload, names)
 
@@ -246,11 +246,11 @@ class Uploads:
             else LabelIndex.from_store(base.store, base.release)
         )
         gate = Gate(names)
-        found: tuple[Dataset, Iterable[Batch]]
+        results: tuple[Dataset, Iterable[Batch]]
         if (table := upload.table) is None:
             extracting = ExtractorFactory("rules", names, gate, settings, base.path)
-            asked = IngestRequest("text")
-            found = open_batches(asked, upload.path, extracting, base, upload.report)
+            request = IngestRequest("text")
+            results = open_batches(request, upload.path, extracting, base, upload.report)
         else:
             dataset = upload.dataset = upload.dataset or describe_text(upload.path, upload.name)
             lexicons = {"zh": Lexicon(names), "en": Lexicon(names, "en")}
@@ -270,10 +270,10 @@ class Uploads:
             else:
                 reading = ImportRun(dataset, settings, upload.report)
                 batches = table_batches(reading, upload.path, lexicons, tables=(table,))
-            found = dataset, batches
-        entry = AdmissionPolicy(found[0], base.store)
+            results = dataset, batches
+        entry = AdmissionPolicy(results[0], base.store)
         options = run.Options(watch=upload.watch, entry=entry)
-        run.ingest(*found, upload.report, gate, base.writer, options)
+        run.ingest(*results, upload.report, gate, base.writer, options)
 
     def _drop(self, upload: Upload) -> None:
         rmtree(self._base.path / _FOLDER / upload.id, ignore_errors=True)
@@ -325,4 +325,4 @@ def _rule(upload: Upload, columns: Columns) -> Table:
 
 def _kinds(kinds: frozenset[str]) -> tuple[str, ...]:
     """Return the classes that a property takes, with their subclasses; of any class all."""
-    return tuple(each for each in Schema.load().parents if Schema.load().fits(each, kinds))
+    return tuple(parent for parent in Schema.load().parents if Schema.load().fits(parent, kinds))

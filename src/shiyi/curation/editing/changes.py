@@ -46,8 +46,8 @@ MEND = Outcome(Status.CANDIDATE, True)  # of what was not accepted before
 
 def add_claim(store: QuadStore, claim: Claim, outcome: Outcome) -> Edit:
     """Write a claim that replaces nothing; ``UsageError`` where it was rejected before."""
-    come, gone = changed_quads(store, claim, outcome, None)
-    return Edit("add", (claim.iri.value,), removed=tuple(gone), added=tuple(come))
+    quads, old_quads = changed_quads(store, claim, outcome, None)
+    return Edit("add", (claim.iri.value,), removed=tuple(old_quads), added=tuple(quads))
 
 
 def replace_claim(
@@ -60,22 +60,22 @@ def replace_claim(
     """
     kind = "edit" if len(claims) == 1 else "split"
     names = tuple(dict.fromkeys((old.iri.value, *(each.iri.value for each in claims))))
-    come: list[Quad] = []
-    gone: list[Quad] = []
+    quads: list[Quad] = []
+    old_quads: list[Quad] = []
     for claim in claims:
-        new, lost = changed_quads(store, claim, outcome, old)
-        come, gone = come + new, gone + lost
+        new, lost_quads = changed_quads(store, claim, outcome, old)
+        quads, old_quads = quads + new, old_quads + lost_quads
         if claim.iri != old.iri:
-            come.append(Quad(claim.iri, PROV.wasRevisionOf, old.iri, outcome.home))
+            quads.append(Quad(claim.iri, PROV.wasRevisionOf, old.iri, outcome.home))
     if outcome.retires and old.iri not in [each.iri for each in claims]:
-        left, lost = retirement_quads(store, old, [each.iri for each in claims])
-        come, gone = come + left, gone + lost
+        remaining_quads, lost_quads = retirement_quads(store, old, [each.iri for each in claims])
+        quads, old_quads = quads + remaining_quads, old_quads + lost_quads
     elif not outcome.retires:
         kind = "propose"
     elif old.home == QUARANTINE:
         kind = "mend"
-    removed, added = tuple(dict.fromkeys(gone)), tuple(dict.fromkeys(come))
-    return Edit(kind, names, "", removed, added, {old.iri.value: version})
+    removed_quads, added_quads = tuple(dict.fromkeys(old_quads)), tuple(dict.fromkeys(quads))
+    return Edit(kind, names, "", removed_quads, added_quads, {old.iri.value: version})
 
 
 def succession_quads(store: QuadStore, accepted: str) -> tuple[tuple[Quad, ...], tuple[Quad, ...]]:
@@ -84,14 +84,14 @@ def succession_quads(store: QuadStore, accepted: str) -> tuple[tuple[Quad, ...],
     Nothing where the claim revises none that still stands.
     """
     node = NamedNode(accepted)
-    gone: list[Quad] = []
-    come: list[Quad] = []
+    quads: list[Quad] = []
+    new_quads: list[Quad] = []
     for quad in store.match(node, PROV.wasRevisionOf, None, None):
         old = load_claim(store, text(quad.object))
         if old is not None and old.home != REJECTED and old.iri != node:
-            left, lost = retirement_quads(store, old, [node])
-            come, gone = come + left, gone + lost
-    return tuple(dict.fromkeys(gone)), tuple(dict.fromkeys(come))
+            remaining_quads, lost_quads = retirement_quads(store, old, [node])
+            new_quads, quads = new_quads + remaining_quads, quads + lost_quads
+    return tuple(dict.fromkeys(quads)), tuple(dict.fromkeys(new_quads))
 
 
 def successors(store: QuadStore, iri: str) -> list[str]:
@@ -114,19 +114,19 @@ def changed_quads(
         )
     if known is not None and known.claim.status is Status.ACCEPTED and outcome == PROPOSE:
         known = None  # its evidence waits beside the accepted claim
-    gone = quads_of(store, known) if known else []
+    quads = quads_of(store, known) if known else []
     if known is not None and known.home != REJECTED:
         claim = known.claim.join(claim)
         if known.claim.status is Status.ACCEPTED:
             status = Status.ACCEPTED
     place = ACCEPTED if status is Status.ACCEPTED else outcome.home
-    come = list(_standing_claims(store, replace(claim, status=status), place))
+    new_quads = list(_standing_claims(store, replace(claim, status=status), place))
     for stored in (old, known):
         if stored is not None:
-            come += _carry(store, stored, claim, place)
+            new_quads += _carry(store, stored, claim, place)
     if place == ACCEPTED:
-        come += _conflicts(store, claim)
-    return come, gone
+        new_quads += _conflicts(store, claim)
+    return new_quads, quads
 
 
 def _revised_quads(
@@ -141,15 +141,15 @@ def _revised_quads(
     freed = old.home == QUARANTINE
     place = CANDIDATES if freed else old.home
     status = Status.CANDIDATE if freed else old.claim.status
-    come = list(_standing_claims(store, replace(claim, status=status), place))
-    come += _carry(store, old, claim, place)
-    dropped = _CLAIMED | ({RDFS.comment} if freed else set())  # why it was withheld
-    come += (
+    quads = list(_standing_claims(store, replace(claim, status=status), place))
+    quads += _carry(store, old, claim, place)
+    nodes = _CLAIMED | ({RDFS.comment} if freed else set())  # why it was withheld
+    quads += (
         Quad(q.subject, q.predicate, q.object, place)
         for q in store.match(old.iri, None, None, old.home)
-        if q.predicate not in dropped
+        if q.predicate not in nodes
     )
-    return come, quads_of(store, old)
+    return quads, quads_of(store, old)
 
 
 _CLAIMED = frozenset({
@@ -188,10 +188,10 @@ def retirement_quads(
     store: QuadStore, old: StoredClaim, successors: Iterable[NamedNode]
 ) -> tuple[list[Quad], list[Quad]]:
     """Move a claim to the rejected ones with all its statements, and link its successors."""
-    gone = quads_of(store, old)
-    come = [
+    quads = quads_of(store, old)
+    new_quads = [
         Quad(q.subject, q.predicate, q.object, REJECTED)
-        for q in gone
+        for q in quads
         if q.subject != old.claim.subject and q.predicate not in (SHIYI.status, SHIYI.conflictsWith)
     ]
     for predicate, term in (
@@ -200,20 +200,20 @@ def retirement_quads(
         (RDF.object, old.claim.object),
         (SHIYI.status, SHIYI.retracted),
     ):
-        come.append(Quad(old.iri, predicate, term, REJECTED))
-    come += [Quad(old.iri, DCTERMS.isReplacedBy, each, REJECTED) for each in successors]
-    gone += store.match(None, SHIYI.conflictsWith, old.iri, ACCEPTED)
-    return come, gone
+        new_quads.append(Quad(old.iri, predicate, term, REJECTED))
+    new_quads += [Quad(old.iri, DCTERMS.isReplacedBy, node, REJECTED) for node in successors]
+    quads += store.match(None, SHIYI.conflictsWith, old.iri, ACCEPTED)
+    return new_quads, quads
 
 
 def _conflicts(store: QuadStore, claim: Claim) -> Iterator[Quad]:
     """Yield the conflicts of one claim with the accepted ones about the same two things."""
-    others: dict[str, Claim] = {claim.iri.value: claim}
+    claims: dict[str, Claim] = {claim.iri.value: claim}
     for iri in _possible_conflicts(store, claim):
         stored = load_claim(store, iri)
         if stored is not None and stored.home == ACCEPTED:
-            others.setdefault(iri, stored.claim)
-    for quad in conflict_quads(others.values(), _broader(store, others.values())):
+            claims.setdefault(iri, stored.claim)
+    for quad in conflict_quads(claims.values(), _broader(store, claims.values())):
         if claim.iri in (quad.subject, quad.object):
             yield quad
 
@@ -232,7 +232,7 @@ def _possible_conflicts(store: QuadStore, claim: Claim) -> Iterator[str]:
 
 
 def _broader(store: QuadStore, claims: Iterable[Claim]) -> dict[str, list[str]]:
-    natures = {each.object for each in claims if each.predicate == SHIYI.hasNature}
+    natures = {claim.object for claim in claims if claim.predicate == SHIYI.hasNature}
     return {
         local_name(text(node)): [
             local_name(text(q.object)) for q in store.match(node, SKOS.broader, None, ACCEPTED)
@@ -251,12 +251,12 @@ def plan_retirements(store: QuadStore, planned: Edit) -> Iterator[Edit]:
         accepted = Quad(NamedNode(iri), SHIYI.status, SHIYI.accepted, DefaultGraph())
         if accepted not in planned.added:
             continue
-        gone, come = succession_quads(store, iri)
+        quads, new_quads = succession_quads(store, iri)
         olds = dict.fromkeys(
-            text(quad.subject) for quad in come if quad.predicate == DCTERMS.isReplacedBy
+            text(quad.subject) for quad in new_quads if quad.predicate == DCTERMS.isReplacedBy
         )
         if olds:
-            yield Edit(KIND, (*olds, iri), planned.reason, gone, come)
+            yield Edit(KIND, (*olds, iri), planned.reason, quads, new_quads)
 
 
 def restore_replaced(changes: Changes, undone: Change, agent: str) -> None:

@@ -61,9 +61,9 @@ def load_claim(store: QuadStore, iri: str) -> StoredClaim | None:
         return None
     target = triple.object
     results = [
-        (each, created)
+        (each, evidence)
         for each in sorted(_nodes(store, node, SHIYI.evidence, home), key=str)
-        if (created := load_evidence(store, each, home)) is not None
+        if (evidence := load_evidence(store, each, home)) is not None
     ]
     polarity = local_name(text_value(store, node, SHIYI.polarity, home)) or "positive"
     status = local_name(text_value(store, node, SHIYI.status, home)) or "candidate"
@@ -104,7 +104,7 @@ def load_labels(
 ) -> dict[str, str]:
     """Return the labels of a thing by language; one without a language by the empty text."""
     terms = (quad.object for quad in store.match(node, predicate, None, home))
-    return {each.language or "": each.value for each in terms if isinstance(each, Literal)}
+    return {term.language or "": term.value for term in terms if isinstance(term, Literal)}
 
 
 def load_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:
@@ -184,7 +184,7 @@ def find_concepts(store: QuadStore, words: str, kinds: tuple[str, ...] = ()) -> 
         quads = [resource(words).value]
     else:
         quads = []
-    quads = [each for each in quads if any(store.match(node_of(each), RDF.type, SKOS.Concept))]
+    quads = [quad for quad in quads if any(store.match(node_of(quad), RDF.type, SKOS.Concept))]
     return quads or [
         each
         for each in _find_labelled(store, words)
@@ -215,13 +215,13 @@ def _nodes(
 
 def _qualifiers(store: QuadStore, node: NamedNode, home: Home) -> Iterator[tuple[str, str]]:
     for name, (written, language) in sorted(QUALIFIERS.items()):
-        found = [q.object for q in store.match(node, written, None, home)]
-        if name == ABOUT and found:
-            yield name, ids_of(found)
+        terms = [q.object for q in store.match(node, written, None, home)]
+        if name == ABOUT and terms:
+            yield name, ids_of(terms)
         else:
-            for each in found:
-                if language is None or (isinstance(each, Literal) and each.language == language):
-                    yield name, text(each)
+            for term in terms:
+                if language is None or (isinstance(term, Literal) and term.language == language):
+                    yield name, text(term)
 
 
 def quads_of(store: QuadStore, stored: StoredClaim) -> list[Quad]:

@@ -77,7 +77,7 @@ class Field:
     @property
     def allowed_values(self) -> tuple[str, ...]:
         """List the values that every constraint takes; nothing where any will do."""
-        lists = [each.allowed for each in self.constraints if each.allowed]
+        lists = [constraint.allowed for constraint in self.constraints if constraint.allowed]
         return tuple(v for v in lists[0] if all(v in other for other in lists)) if lists else ()
 
     @property
@@ -88,17 +88,17 @@ class Field:
     @property
     def low(self) -> str:
         """Return the least number taken."""
-        return next((each.low for each in self.constraints if each.low), "")
+        return next((constraint.low for constraint in self.constraints if constraint.low), "")
 
     @property
     def high(self) -> str:
         """Return the greatest number taken."""
-        return next((each.high for each in self.constraints if each.high), "")
+        return next((constraint.high for constraint in self.constraints if constraint.high), "")
 
     @property
     def is_required(self) -> bool:
         """Return whether the field may not stay empty."""
-        return any(each.least > 0 for each in self.constraints)
+        return any(constraint.least > 0 for constraint in self.constraints)
 
     def label(self, language: str) -> str:
         """Return the field's name in ``zh`` or ``en``."""
@@ -138,9 +138,9 @@ class ShapeForms:
     def of(cls, shapes: "Graph", schema: Schema) -> Self:
         """Read the constraints of a graph of shapes."""
         results: dict[str, list[Constraint]] = {}
-        for each in _constraints(shapes):
-            results.setdefault(each.target, []).append(each)
-        return cls({target: tuple(each) for target, each in sorted(results.items())}, schema)
+        for constraint in _constraints(shapes):
+            results.setdefault(constraint.target, []).append(constraint)
+        return cls({target: tuple(group) for target, group in sorted(results.items())}, schema)
 
     def relations(self, classes: Iterable[str]) -> tuple[str, ...]:
         """List the relations that a thing of these classes may have, by local name."""
@@ -156,10 +156,10 @@ class ShapeForms:
         prop = self.schema.property(relation)
         above = self._above(classes)
         values = tuple(
-            each
+            constraint
             for target in sorted(above)
-            for each in self.constraints.get(target, ())
-            if each.path == relation
+            for constraint in self.constraints.get(target, ())
+            if constraint.path == relation
         )
         kind = "text" if prop.is_text else "concept"
         kinds = () if prop.is_text else self._kinds((*(e.classes for e in values), prop.range))
@@ -169,10 +169,10 @@ class ShapeForms:
         """Return the field of a qualifier or of another property of evidence."""
         path = local_name(QUALIFIERS[name][0].value) if name in QUALIFIERS else name
         values = tuple(
-            each
+            constraint
             for target in ("Evidence", path)
-            for each in self.constraints.get(target, ())
-            if each.path == path
+            for constraint in self.constraints.get(target, ())
+            if constraint.path == path
         )
         prop = self.schema.property(path)
         kind = "choice" if any(e.allowed for e in values) else "line"
@@ -207,13 +207,13 @@ class ShapeForms:
         return frozenset(above for name in classes for above in self.schema.superclasses(name))
 
     def _kinds(self, groups: Iterable[frozenset[str]]) -> tuple[str, ...]:
-        wanted_kinds = [each for each in groups if each]
+        wanted_kinds = [group for group in groups if group]
         if not wanted_kinds:
             return ()
         return tuple(
             name
             for name in self.schema.parents
-            if all(self.schema.superclasses(name) & each for each in wanted_kinds)
+            if all(self.schema.superclasses(name) & kind for kind in wanted_kinds)
         )
 
 
@@ -244,9 +244,9 @@ def _constraint(shapes: "Graph", shape: "Node", aim: "Node", node: "Node", path:
         return tuple(_short(str(e)).lower() if isinstance(e, URIRef) else str(e) for e in values)
 
     values = {
-        each.language: str(each)
-        for each in shapes.objects(node, SH.message)
-        if isinstance(each, RdflibLiteral)
+        item.language: str(item)
+        for item in shapes.objects(node, SH.message)
+        if isinstance(item, RdflibLiteral)
     }
     bounds: dict[str, Any] = {
         "low": one("minInclusive"),
@@ -275,8 +275,8 @@ def _classes(shapes: "Graph", node: "Node") -> frozenset[str]:
 
     results = [shapes.value(node, SH["class"])]
     if (choice := shapes.value(node, SH["or"])) is not None:
-        results += [shapes.value(each, SH["class"]) for each in shapes.items(choice)]
-    return frozenset(local_name(str(each)) for each in results if each is not None)
+        results += [shapes.value(shape, SH["class"]) for shape in shapes.items(choice)]
+    return frozenset(local_name(str(result)) for result in results if result is not None)
 
 
 def _short(iri: str) -> str:

@@ -86,7 +86,7 @@ class ClaimDraft(BaseModel):
 
     @model_validator(mode="after")
     def _number_evidence(self) -> "ClaimDraft":
-        if len({each.place for each in self.evidence}) == len(self.evidence):
+        if len({draft.place for draft in self.evidence}) == len(self.evidence):
             return self
         placed = (e.model_copy(update={"place": i}) for i, e in enumerate(self.evidence))
         return self.model_copy(update={"evidence": tuple(placed)})
@@ -118,14 +118,14 @@ class ClaimDraft(BaseModel):
 
     def remainder(self) -> tuple[EvidenceDraft, ...]:
         """List the evidence that stays."""
-        return tuple(each for each in self.evidence if not (each.removed or each.is_empty))
+        return tuple(draft for draft in self.evidence if not (draft.removed or draft.is_empty))
 
     def with_blank(self) -> "ClaimDraft":
         """Add an empty piece of evidence, so that one can be filled in without a script."""
-        at = max((each.place for each in self.evidence), default=-1) + 1
-        filled = tuple(each for each in self.evidence if not each.is_empty)
+        at = max((draft.place for draft in self.evidence), default=-1) + 1
+        drafts = tuple(draft for draft in self.evidence if not draft.is_empty)
         blank = EvidenceDraft(place=at, kind="read")
-        return self.model_copy(update={"evidence": (*filled, blank)})
+        return self.model_copy(update={"evidence": (*drafts, blank)})
 
     def negate(self) -> "ClaimDraft":
         """Return a draft with the opposite polarity."""
@@ -229,11 +229,11 @@ def _relation(draft: ClaimDraft, subject: str | None, store: QuadStore, faults: 
 def _object(
     draft: ClaimDraft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
 ) -> Object | Text | None:
-    expected = ShapeForms.load().object_field(
+    field = ShapeForms.load().object_field(
         relation, load_classes(store, subject) if subject else ()
     )
-    if expected.kind == "concept":
-        result = _concept(draft.object, "object", store, expected.kinds, faults)
+    if field.kind == "concept":
+        result = _concept(draft.object, "object", store, field.kinds, faults)
         return NamedNode(result) if result else None
     parts = (("object", draft.object), ("object_en", draft.object_en))
     wrong = [name for name, value in parts if value and not _is_text(value, name, LONGEST, faults)]
@@ -255,8 +255,8 @@ def _evidence(
     faults += _field_violations(draft)
     given = {name: value for name, value in draft.qualifiers.items() if name in QUALIFIERS}
     if words := given.get(ABOUT):
-        found = [_concept(each, draft.name(ABOUT), store, (), faults) for each in split(words)]
-        given[ABOUT] = ids_of(NamedNode(each) for each in found if each)
+        results = [_concept(each, draft.name(ABOUT), store, (), faults) for each in split(words)]
+        given[ABOUT] = ids_of(NamedNode(each) for each in results if each)
     for part in ("locator", *QUALIFIERS):
         value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
         if value:
@@ -265,7 +265,7 @@ def _evidence(
     if len(faults) > before:
         return None
     kind = EvidenceKind(draft.kind)
-    made = build_evidence(
+    evidence = build_evidence(
         source,
         kind,
         Confidence(float(draft.confidence)) if draft.confidence else None,
@@ -274,9 +274,9 @@ def _evidence(
         weights,
     )
     if kind in UNOPENED:
-        return made
+        return evidence
     return replace(
-        made,
+        evidence,
         quote=draft.quote,
         passage=NamedNode(draft.passage) if draft.passage else None,
         activity=draft.activity if _is_activity(draft.activity) else "curation",
@@ -294,8 +294,8 @@ def _field_violations(draft: EvidenceDraft) -> Iterator[Fault]:
     for name, value in values.items():
         if value:
             part = {"extractionConfidence": "confidence", "evidenceKind": "kind"}.get(name, name)
-            for each in forms.evidence_field(name).against(value):
-                yield constraint_fault(draft.name(part), each)
+            for constraint in forms.evidence_field(name).against(value):
+                yield constraint_fault(draft.name(part), constraint)
 
 
 def constraint_fault(name: str, broken: Constraint) -> Fault:

@@ -69,16 +69,16 @@ class EditChecker:
     def _results(
         self, quads: Iterable[Quad], relations: Sequence[str], shape: str
     ) -> tuple[Result, ...]:
-        sent = list(quads)
-        if len(sent) > _QUADS:
-            raise UsageError(f"a check takes {_QUADS:,} quads at most, not {len(sent):,}")
+        sent_quads = list(quads)
+        if len(sent_quads) > _QUADS:
+            raise UsageError(f"a check takes {_QUADS:,} quads at most, not {len(sent_quads):,}")
         request = {"relations": list(relations), "shape": shape, "seconds": self._seconds}
         with self._turn:
             try:
                 self._process = self._process or WorkerProcess(self._limits, PROGRAM)
                 self._process.wait_for_greeting()
                 deadline = time.monotonic() + self._seconds
-                reply, _ = self._process.ask(request, deadline, n_quads(sent))
+                reply, _ = self._process.ask(request, deadline, n_quads(sent_quads))
             except TimeoutError:
                 self._end()
                 message = f"the check ran past {self._seconds:g} s and was stopped"
@@ -93,7 +93,7 @@ class EditChecker:
             raise UsageError(str(reply["message"]))
         if reply["outcome"] != "whole":
             raise KnowledgeBaseError(f"the check failed: {reply.get('message')}")
-        return tuple(Result(**each) for each in reply["results"])
+        return tuple(Result(**item) for item in reply["results"])
 
     def _end(self) -> None:
         if self._process is not None:
@@ -114,7 +114,7 @@ def field_of(result: Result, claim: Claim) -> str:
     """Name the form's field that a result is about."""
     if result.path == claim.predicate.value or result.focus == claim.subject.value:
         return "object"
-    places = [each.iri(claim.iri).value for each in claim.evidence]
+    places = [evidence.iri(claim.iri).value for evidence in claim.evidence]
     if result.focus in places:
         return f"e{places.index(result.focus)}-{local_name(result.path)}"
     return local_name(result.path) or text(claim.object)
@@ -156,7 +156,7 @@ def compute_effect(
         if old
         else []
     )
-    names = {each.iri for each in claims}
+    names = {claim.iri for claim in claims}
     conflicts = sorted(
         {
             text(q.object)
@@ -165,11 +165,11 @@ def compute_effect(
         }
     )
     asserted = bool(old and old.home == ACCEPTED and old.claim.polarity is Polarity.POSITIVE)
-    passed = [_through(store, each) for each in claims if _comes(each, edit)]
+    passed = [_through(store, claim) for claim in claims if _comes(claim, edit)]
     was = _through(store, old.claim) if old and asserted else 0
     return Effect(
         old.confidence if old else None,
-        tuple(each.confidence.value for each in claims),
+        tuple(claim.confidence.value for claim in claims),
         tuple(sorted(resting)),
         tuple(conflicts),
         was,
@@ -189,7 +189,7 @@ def _comes(claim: Claim, edit: Edit) -> bool:
 def _through(store: QuadStore, claim: Claim) -> int:
     """Count the connections of two steps that lead over a claim: all that meets its ends."""
     ends = [claim.subject, *([claim.object] if isinstance(claim.object, NamedNode) else [])]
-    return sum(_degree(store, each) for each in ends)
+    return sum(_degree(store, node) for node in ends)
 
 
 def _degree(store: QuadStore, node: NamedNode) -> int:
@@ -240,4 +240,4 @@ def _check_request(body: bytes, shapes: "Graph") -> dict[str, Any]:
         return {"outcome": "limit", "limit": "memory"}
     except (ShiyiError, ValueError) as fault:
         return {"outcome": "refused", "message": str(fault)[:400]}
-    return {"outcome": "whole", "results": [asdict(each) for each in results]}
+    return {"outcome": "whole", "results": [asdict(result) for result in results]}

@@ -50,20 +50,20 @@ class CuratedQuads:
     @classmethod
     def of(cls, records: Iterable[Record]) -> "CuratedQuads":
         """Sum up the records of a journal, without what came from the tables."""
-        created = cls()
+        created_quads = cls()
         for record in records:
             from_tables = record.why.startswith(ONTO)
             for quads, ups, downs in (
-                (record.removed, created.removed, created.added),
-                (record.added, created.added, created.removed),
+                (record.removed, created_quads.removed, created_quads.added),
+                (record.added, created_quads.added, created_quads.removed),
             ):
                 for quad in quads:
                     if quad.graph_name in TABLED and isinstance(quad.subject, NamedNode):
                         downs.discard(quad)
                         if not from_tables:
                             ups.add(quad)
-                            created.subjects.add(quad.subject.value)
-        return created
+                            created_quads.subjects.add(quad.subject.value)
+        return created_quads
 
     @classmethod
     def read(cls, kb: Path) -> "CuratedQuads":
@@ -72,7 +72,7 @@ class CuratedQuads:
 
     def iris_of_kind(self, kind: str) -> Iterator[str]:
         """Yield the touched IRIs with a name that begins with ``kind``."""
-        return (each for each in sorted(self.subjects) if each.startswith(f"{ID}{kind}"))
+        return (subject for subject in sorted(self.subjects) if subject.startswith(f"{ID}{kind}"))
 
     def claims(self) -> set[str]:
         """Return the claims that were touched, themselves or by their evidence."""
@@ -136,17 +136,17 @@ def write_outgoing(
     not build, as when both sides renamed one thing.
     """
     weights = weights or ConfidenceSettings()
-    touched, store = CuratedQuads.read(base.path), base.store
+    quads, store = CuratedQuads.read(base.path), base.store
     starter = load_starter(folder, weights)
-    stated = list(cells_of(folder, starter, weights))
+    cells = list(cells_of(folder, starter, weights))
     result = Outgoing(Tables(folder))
-    sync_claims(result, stated, store, touched.claims(), weights)
+    sync_claims(result, cells, store, quads.claims(), weights)
     kinds = tuple(dict.fromkeys(KINDS.values()))
-    concepts = [iri for kind in kinds for iri in touched.iris_of_kind(f"{kind}-")]
+    concepts = [iri for kind in kinds for iri in quads.iris_of_kind(f"{kind}-")]
     result.concepts = sync_concepts(
-        result.tables, starter.concepts.by_id, starter.broader, stated, store, concepts
+        result.tables, starter.concepts.by_id, starter.broader, cells, store, concepts
     )
-    result.mappings = sync_mappings(result.tables, store, touched.iris_of_kind("mapping/"))
+    result.mappings = sync_mappings(result.tables, store, quads.iris_of_kind("mapping/"))
     result.terms = _terms(result.tables, store, folder)
     if not result.is_empty:
         _check(result, folder, weights)
@@ -213,20 +213,20 @@ def read_incoming(
     What curators changed stays as they left it until it is in the tables. The vocabulary itself
     (lists of classes) needs ``shiyi build``.
     """
-    touched = CuratedQuads.read(base.path)
-    wanted = {q for q in load_starter(folder, weights).quads() if _plain(q)}
-    stored = {q for place in TABLED for q in base.store.match(graph=place) if _plain(q)}
-    added = [q for q in wanted - stored if q not in touched.removed]
-    removed = [q for q in stored - wanted if q not in touched.added]
-    theirs = touched.claims()
+    quads = CuratedQuads.read(base.path)
+    wanted_quads = {q for q in load_starter(folder, weights).quads() if _plain(q)}
+    stored_quads = {q for place in TABLED for q in base.store.match(graph=place) if _plain(q)}
+    added_quads = [q for q in wanted_quads - stored_quads if q not in quads.removed]
+    removed_quads = [q for q in stored_quads - wanted_quads if q not in quads.added]
+    theirs = quads.claims()
     theirs |= {
         text(q.object)
-        for q in (*wanted, *stored)
+        for q in (*wanted_quads, *stored_quads)
         if q.predicate == SHIYI.evidence and text(q.subject) in theirs
     }
     return Incoming(
-        tuple(sorted((q for q in added if not _is_contested(q, theirs)), key=str)),
-        tuple(sorted((q for q in removed if not _is_contested(q, theirs)), key=str)),
+        tuple(sorted((q for q in added_quads if not _is_contested(q, theirs)), key=str)),
+        tuple(sorted((q for q in removed_quads if not _is_contested(q, theirs)), key=str)),
     )
 
 
@@ -254,7 +254,7 @@ def apply_table_changes(changes: Changes, result: Incoming, agent: str) -> Chang
 def _plain(quad: Quad) -> bool:
     """Return whether a quad can be compared: blank nodes have other names in each build."""
     terms = (quad.subject, quad.object)
-    return not any(isinstance(each, BlankNode) for each in terms)
+    return not any(isinstance(term, BlankNode) for term in terms)
 
 
 def _is_contested(quad: Quad, theirs: set[str]) -> bool:
@@ -276,13 +276,13 @@ def sync_claims(
 ) -> None:
     """Update the tables to the base's version of the touched claims; other cells stay."""
     done, values = set(touched), defaultdict[str, list[ClaimCell]](list)
-    for each in stated:
-        if each.claim.iri.value in done:
-            values[each.claim.iri.value].append(each)
+    for cell in stated:
+        if cell.claim.iri.value in done:
+            values[cell.claim.iri.value].append(cell)
     for iri in sorted(done):
-        stored = load_claim(store, iri)
-        stored = stored if stored is not None and stored.home == ACCEPTED else None
-        _one(result, values.get(iri, []), stored, weights, iri)
+        claim = load_claim(store, iri)
+        claim = claim if claim is not None and claim.home == ACCEPTED else None
+        _one(result, values.get(iri, []), claim, weights, iri)
 
 
 def _one(
@@ -292,39 +292,39 @@ def _one(
     weights: ConfidenceSettings,
     iri: str,
 ) -> None:
-    wanted = (
+    wanted_evidence = (
         {each.iri(NamedNode(iri)).value: each for each in stored.claim.evidence} if stored else {}
     )
-    here = {name: e for name, e in wanted.items() if not e.passage and not e.quote}
-    if len(here) < len(wanted):
+    record = {name: e for name, e in wanted_evidence.items() if not e.passage and not e.quote}
+    if len(record) < len(wanted_evidence):
         result.kept.append(iri)
     known: dict[str, list[tuple[ClaimCell, Evidence]]] = defaultdict(list)
-    for each in values:
-        for evidence in each.claim.evidence:
-            known[evidence.iri(NamedNode(iri)).value].append((each, evidence))
+    for cell in values:
+        for evidence in cell.claim.evidence:
+            known[evidence.iri(NamedNode(iri)).value].append((cell, evidence))
     leaving: dict[int, tuple[ClaimCell, list[Evidence]]] = {}
     for name, places in known.items():
-        if name in here and _same(here[name], [e for _, e in places]):
-            here.pop(name)
+        if name in record and _same(record[name], [e for _, e in places]):
+            record.pop(name)
             continue
-        for each, evidence in places:
-            leaving.setdefault(id(each), (each, []))[1].append(evidence)
-    for each, gone in leaving.values():
-        stays = [e for e in each.claim.evidence if e not in gone]
-        _remove_from_cell(result.tables, each, stays, weights)
-        result.claims += len(gone)
+        for cell, evidence in places:
+            leaving.setdefault(id(cell), (cell, []))[1].append(evidence)
+    for cell, old_evidence in leaving.values():
+        stays = [e for e in cell.claim.evidence if e not in old_evidence]
+        _remove_from_cell(result.tables, cell, stays, weights)
+        result.claims += len(old_evidence)
     if stored:
-        for evidence in here.values():
+        for evidence in record.values():
             result.tables.file(CLAIM_DESK, LONG).append(build_row(stored.claim, evidence, weights))
             result.claims += 1
 
 
 def _same(one: Evidence, others: list[Evidence]) -> bool:
     """Return whether rows state a piece of evidence as the base does; qualifiers add up."""
-    qualifiers = {pair for each in others for pair in each.qualifiers}
+    qualifiers = {pair for evidence in others for pair in evidence.qualifiers}
     return set(one.qualifiers) == qualifiers and all(
-        each.kind == one.kind and abs(each.confidence.value - one.confidence.value) < 1e-6
-        for each in others
+        evidence.kind == one.kind and abs(evidence.confidence.value - one.confidence.value) < 1e-6
+        for evidence in others
     )
 
 
@@ -429,7 +429,7 @@ def _rewrite(tables: Tables, entry: Concept, old: Concept, broader: list[str]) -
             wanted = getattr(entry, column)
             if set(stored) != set(wanted):
                 remaining = [each for each in stored if each in wanted]
-                more = [each for each in wanted if each not in remaining]
+                more = [item for item in wanted if item not in remaining]
                 table.set(line, column, "|".join((*remaining, *more)))
                 changed = True
         elif now != cells[column]:
@@ -471,23 +471,23 @@ def _rename_in_cells(
     """Write the identifier where a cell names a concept by a former label."""
     if not renamed:
         return
-    for each in stated:
-        table, line = tables.file(each.row.place.file), each.row.place.line
+    for cell in stated:
+        table, line = tables.file(cell.row.place.file), cell.row.place.line
         if not table.has_line(line):
             continue
-        _subject(table, line, each, renamed)
-        target = text(each.claim.object)
-        turned = each.claim.subject.value  # a symmetric claim may stand the other way round
-        for iri in (target, turned):
+        _subject(table, line, cell, renamed)
+        target = text(cell.claim.object)
+        value = cell.claim.subject.value  # a symmetric claim may stand the other way round
+        for iri in (target, value):
             if (
                 iri in renamed
-                and each.value in _old_names(*renamed[iri])
-                and "@" not in each.column
+                and cell.value in _old_names(*renamed[iri])
+                and "@" not in cell.column
             ):
-                values = [x.strip() for x in table.get(line, each.column).split("|")]
-                fresh = [iri.removeprefix(ID) if x == each.value else x for x in values]
+                values = [x.strip() for x in table.get(line, cell.column).split("|")]
+                fresh = [iri.removeprefix(ID) if x == cell.value else x for x in values]
                 if fresh != values:
-                    table.set(line, each.column, "|".join(fresh))
+                    table.set(line, cell.column, "|".join(fresh))
     for concept in known.values():
         hits = [
             x
@@ -521,8 +521,8 @@ def sync_mappings(tables: Tables, store: QuadStore, touched: Iterable[str]) -> i
     places = dict(_places(tables))
     changed = 0
     for iri in touched:
-        known = read_mapping(store, NamedNode(iri))
-        wanted = known if known and known.status == "accepted" else None
+        mapping = read_mapping(store, NamedNode(iri))
+        wanted = mapping if mapping and mapping.status == "accepted" else None
         place = places.get(iri)
         if wanted is None and place:
             tables.file(place[0]).drop(place[1])

@@ -29,7 +29,7 @@ class TableText:
             created._lines.pop()
         for at, line in enumerate(created._lines):
             if line and line.strip() and not line.startswith("#"):
-                created._head, created.columns = at, [each.strip() for each in line.split("\t")]
+                created._head, created.columns = at, [part.strip() for part in line.split("\t")]
                 break
         if created._head < 0:
             created._head, created.columns = len(created._lines), list(columns)
@@ -115,7 +115,7 @@ class Tables:
     def changed_files(self) -> Iterator[tuple[str, str, str]]:
         """Yield path, text before and text after, of each file that changes, by name."""
         root = self.folder.name
-        results = {f"{root}/{each.name}": (each.before, each.after) for each in self.files.values()}
+        results = {f"{root}/{text.name}": (text.before, text.after) for text in self.files.values()}
         for path, (before, after) in sorted((results | self.extra).items()):
             if before != after:
                 yield path, before, after

@@ -23,7 +23,7 @@ from shiyi.sparql.store.port import QuadStore, text_value
 
 DEFAULT = DefaultGraph()
 LONGEST: Final = 1000  # characters of a field
-_FIELDS: Final = tuple(each.name for each in fields(Concept) if each.name != "place")
+_FIELDS: Final = tuple(field.name for field in fields(Concept) if field.name != "place")
 _TCM_SIGN = resource("scheme-tcm-sign")
 _WRITTEN = frozenset({
     RDF.type, SKOS.inScheme, SKOS.prefLabel, SKOS.altLabel, SHIYI.latinName, SKOS.notation,
@@ -47,7 +47,7 @@ def load_concept(store: QuadStore, iri: str) -> Concept | None:
         for q in store.match(node, RDF.type, None, DEFAULT)
         if text(q.object).startswith(VOCAB)
     ]
-    known = sorted((each for each in kinds if each in KINDS), key=list(KINDS).index)
+    known = sorted((kind for kind in kinds if kind in KINDS), key=list(KINDS).index)
     if not iri.startswith(ID) or not known:
         return None
 
@@ -55,9 +55,9 @@ def load_concept(store: QuadStore, iri: str) -> Concept | None:
         quads = (q.object for q in store.match(node, predicate, None, DEFAULT))
         return tuple(
             sorted(
-                each.value
-                for each in quads
-                if isinstance(each, Literal) and (each.language or None) == language
+                term.value
+                for term in quads
+                if isinstance(term, Literal) and (term.language or None) == language
             )
         )
 
@@ -65,7 +65,7 @@ def load_concept(store: QuadStore, iri: str) -> Concept | None:
         return next(iter(texts(predicate, language)), "")
 
     broader = (text(q.object) for q in store.match(node, SKOS.broader, None, DEFAULT))
-    created = Concept(
+    concept = Concept(
         iri.removeprefix(ID),
         known[0],
         first(SKOS.prefLabel, "zh"),
@@ -82,8 +82,8 @@ def load_concept(store: QuadStore, iri: str) -> Concept | None:
         first(SKOS.scopeNote, "en"),
         any(store.match(node, SKOS.inScheme, _TCM_SIGN, DEFAULT)),
     )
-    bare = replace(created, pinyin="")
-    return bare if concept_pinyin(bare) == created.pinyin else created
+    bare = replace(concept, pinyin="")
+    return bare if concept_pinyin(bare) == concept.pinyin else concept
 
 
 def add_concept(concept: Concept) -> Edit:
@@ -93,10 +93,10 @@ def add_concept(concept: Concept) -> Edit:
 
 def change_concept(store: QuadStore, concept: Concept) -> Edit:
     """Write the changed fields of a concept; quads that no form covers stay."""
-    gone, come = difference(store, concept)
-    if not (gone or come):
+    quads, new_quads = difference(store, concept)
+    if not (quads or new_quads):
         raise FormError([fault("zh", "unchanged")])
-    return Edit("edit-concept", (concept.iri.value,), removed=tuple(gone), added=tuple(come))
+    return Edit("edit-concept", (concept.iri.value,), removed=tuple(quads), added=tuple(new_quads))
 
 
 def difference(store: QuadStore, concept: Concept) -> tuple[list[Quad], list[Quad]]:

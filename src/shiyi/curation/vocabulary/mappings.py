@@ -94,7 +94,7 @@ def list_mappings_of(store: QuadStore, subject: str) -> list[Mapping]:
     """List every mapping of a concept, of any status."""
     nodes = [q.subject for q in store.match(None, DCTERMS.subject, NamedNode(subject), MAPPINGS)]
     results = (read_mapping(store, node) for node in nodes if isinstance(node, NamedNode))
-    return [each for each in results if each]
+    return [result for result in results if result]
 
 
 def counts(store: QuadStore) -> dict[str, int]:
@@ -107,26 +107,26 @@ def counts(store: QuadStore) -> dict[str, int]:
 
 def import_mappings(store: QuadStore, results: MappingSet) -> Edit:
     """Import a table: new rows become candidates, known rows stay as they are."""
-    come: list[Quad] = []
+    quads: list[Quad] = []
     place = (
         NamedNode(results.name) if results.name.startswith("http") else resource("mappings-desk")
     )
     for row in results.rows:
         if any(store.match(row.node, RDF.type, _CLASS, MAPPINGS)):
-            known = read_mapping(store, row.node)
-            if known and known.row != row:
+            mapping = read_mapping(store, row.node)
+            if mapping and mapping.row != row:
                 raise UsageError(
                     f"{row.get('subject_id')} → {row.get('object_id')} is known with other cells; "
                     "change it at the desk, or leave the row out"
                 )
             continue
-        come += _row_quads(row, results, place, "candidate")
-    if not come:
+        quads += _row_quads(row, results, place, "candidate")
+    if not quads:
         raise UsageError("every mapping of this table is known already")
     if results.head:
-        come += head_quads(results.head, place)
-    names = tuple(dict.fromkeys(q.subject.value for q in come if isinstance(q.subject, NamedNode)))
-    return Edit("import-mappings", names[:50], added=tuple(come))
+        quads += head_quads(results.head, place)
+    names = tuple(dict.fromkeys(q.subject.value for q in quads if isinstance(q.subject, NamedNode)))
+    return Edit("import-mappings", names[:50], added=tuple(quads))
 
 
 def export_mappings(
@@ -138,12 +138,12 @@ def export_mappings(
     """
     kinds = _STATUSES if status == "all" else (status,)
     results = [
-        each
+        mapping
         for kind in kinds
-        for each in list_mappings(store, kind, 0, 10_000_000)
-        if not mapping_set or each.mapping_set == mapping_set
+        for mapping in list_mappings(store, kind, 0, 10_000_000)
+        if not mapping_set or mapping.mapping_set == mapping_set
     ]
-    rows = tuple(sorted((each.row for each in results), key=lambda row: row.cells))
+    rows = tuple(sorted((result.row for result in results), key=lambda row: row.cells))
     if not mapping_set:
         return MappingSet(rows)
     heads = store.match(parse_iri(mapping_set), _HEAD, None, MAPPINGS)
@@ -167,29 +167,29 @@ def decide_mapping(
     reviewer: str = "",
 ) -> Edit:
     """Accept or reject a mapping; it may change its predicate or be ruled out (``Not``)."""
-    known = read_mapping(store, NamedNode(iri))
-    if known is None:
+    mapping = read_mapping(store, NamedNode(iri))
+    if mapping is None:
         raise FormError([fault("mapping", "no_mapping")])
     if status not in _STATUSES:
         raise FormatError("status of mappings", status, _STATUSES)
-    predicate = predicate or known.row.get("predicate_id")
+    predicate = predicate or mapping.row.get("predicate_id")
     if predicate not in LINKS:
         raise FormatError("predicate of mappings", predicate, sorted(LINKS))
-    cells = dict(known.row.cells) | {"predicate_id": predicate}
+    cells = dict(mapping.row.cells) | {"predicate_id": predicate}
     cells["predicate_modifier"] = "Not" if negated else ""
     if reviewer and status == "accepted":
         cells["reviewer_id"] = f"agent:{reviewer}"
     row = Row.of(cells)
-    if row.node != known.row.node and any(store.match(row.node, RDF.type, _CLASS, MAPPINGS)):
+    if row.node != mapping.row.node and any(store.match(row.node, RDF.type, _CLASS, MAPPINGS)):
         raise UsageError("that mapping stands already; reject this one instead")
-    gone = list(store.match(NamedNode(iri), None, None, MAPPINGS))
-    place = NamedNode(known.mapping_set) if known.mapping_set else resource("mappings-desk")
-    come = list(_row_quads(row, None, place, status, known))
-    if row.node != known.row.node:  # the old name leads to the new
-        come.append(Quad(NamedNode(iri), DCTERMS.isReplacedBy, row.node, MAPPINGS))
-    gone_links, come_links = _links(store, known, row, status)
-    about = tuple(dict.fromkeys((iri, row.node.value, known.subject)))
-    return Edit(f"mapping-{status}", about, "", (*gone, *gone_links), (*come, *come_links))
+    quads = list(store.match(NamedNode(iri), None, None, MAPPINGS))
+    place = NamedNode(mapping.mapping_set) if mapping.mapping_set else resource("mappings-desk")
+    new_quads = list(_row_quads(row, None, place, status, mapping))
+    if row.node != mapping.row.node:  # the old name leads to the new
+        new_quads.append(Quad(NamedNode(iri), DCTERMS.isReplacedBy, row.node, MAPPINGS))
+    gone_links, come_links = _links(store, mapping, row, status)
+    about = tuple(dict.fromkeys((iri, row.node.value, mapping.subject)))
+    return Edit(f"mapping-{status}", about, "", (*quads, *gone_links), (*new_quads, *come_links))
 
 
 def _row_quads(
@@ -226,15 +226,15 @@ def _links(
     """Return the links of the accepted view that go and come, with the concept's best CUI."""
     subject = NamedNode(known.subject)
     others = [
-        each
-        for each in list_mappings(store, "accepted", 0, 1000, known.subject)
-        if each.iri != known.iri
+        mapping
+        for mapping in list_mappings(store, "accepted", 0, 1000, known.subject)
+        if mapping.iri != known.iri
     ]
     now = Mapping(row, status, known.subject, known.object, known.mapping_set)
     standing = [*others, *([now] if status == "accepted" else [])]
     case = any(store.match(subject, RDF.type, SHIYI.CaseMention, None))
-    wanted = {q for each in standing for q in _link(each, case)}
-    gone = [q for q in _link(known, case) if q not in wanted and is_stored(store, q)]
+    quads = {q for each in standing for q in _link(each, case)}
+    old_quads = [q for q in _link(known, case) if q not in quads and is_stored(store, q)]
     cuis = list(store.match(subject, SHIYI.umlsCui, None, DEFAULT))
     best = choose_cuis(
         (
@@ -248,9 +248,9 @@ def _links(
     ).get(known.subject, "")
     stored = {text(q.object) for q in cuis}
     if known.cui and stored != ({best} if best else set()):
-        gone += cuis
-        wanted |= {Quad(subject, SHIYI.umlsCui, Literal(best), DEFAULT)} if best else set()
-    return gone, sorted(wanted, key=str)
+        old_quads += cuis
+        quads |= {Quad(subject, SHIYI.umlsCui, Literal(best), DEFAULT)} if best else set()
+    return old_quads, sorted(quads, key=str)
 
 
 def _link(item: Mapping, case: bool) -> Iterable[Quad]:

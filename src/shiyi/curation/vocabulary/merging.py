@@ -47,16 +47,16 @@ def merge_concepts(store: QuadStore, source: str, target: str, reason: str) -> E
         notation=_union(other.notation, one.notation),
         broader=tuple(x for x in _union(other.broader, one.broader) if x not in (one.id, other.id)),
     )
-    gone, come = difference(store, after)
-    moved = _moved_claims(store, list_claims_about(store, source), one.iri, other.iri)
-    gone += [*moved[0], *_removed_quads(store, one)]
-    come += [
-        *moved[1],
+    quads, new_quads = difference(store, after)
+    moved_claims = _moved_claims(store, list_claims_about(store, source), one.iri, other.iri)
+    quads += [*moved_claims[0], *_removed_quads(store, one)]
+    new_quads += [
+        *moved_claims[1],
         *_moved_mappings(store, one.iri, other.iri),
         *_below(store, one.iri, other.iri),
     ]
-    come += retired_quads(RetiredConcept(one.id, one.zh, one.en, other.id, reason))
-    return _edit("merge", (source, target), gone, come)
+    new_quads += retired_quads(RetiredConcept(one.id, one.zh, one.en, other.id, reason))
+    return _edit("merge", (source, target), quads, new_quads)
 
 
 def split_concept(store: QuadStore, source: str, part: Concept, claims: Iterable[str]) -> Edit:
@@ -65,9 +65,9 @@ def split_concept(store: QuadStore, source: str, part: Concept, claims: Iterable
     about = set(list_claims_about(store, source))
     if not chosen or not set(chosen) <= about:
         raise FormError([fault("claims", "own_claims")])
-    gone, moved = _moved_claims(store, chosen, one.iri, part.iri)
-    come = [*quads_of(part), *moved]
-    return _edit("split-concept", (source, part.iri.value), gone, come)
+    quads, moved_quads = _moved_claims(store, chosen, one.iri, part.iri)
+    new_quads = [*quads_of(part), *moved_quads]
+    return _edit("split-concept", (source, part.iri.value), quads, new_quads)
 
 
 def deprecate_concept(store: QuadStore, source: str, replacement: str, reason: str) -> Edit:
@@ -82,12 +82,12 @@ def deprecate_concept(store: QuadStore, source: str, replacement: str, reason: s
         raise FormError([fault("target", "has_claims", words=str(len(about)))])
     if narrower(store, one.iri) and not replacement:
         raise FormError([fault("target", "has_narrower")])
-    gone = list(_removed_quads(store, one))
+    quads = list(_removed_quads(store, one))
     stone = RetiredConcept(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
-    come = [*retired_quads(stone)]
+    new_quads = [*retired_quads(stone)]
     if replacement:
-        come += _below(store, one.iri, NamedNode(replacement))
-    return _edit("deprecate", (source,), gone, come)
+        new_quads += _below(store, one.iri, NamedNode(replacement))
+    return _edit("deprecate", (source,), quads, new_quads)
 
 
 def list_claims_about(store: QuadStore, iri: str) -> list[str]:
@@ -112,21 +112,21 @@ def _moved_claims(
     store: QuadStore, claims: Iterable[str], old: NamedNode, new: NamedNode
 ) -> tuple[list[Quad], list[Quad]]:
     """Restate every claim for another concept; the old claims are retracted in its favour."""
-    gone: list[Quad] = []
-    come: list[Quad] = []
+    quads: list[Quad] = []
+    new_quads: list[Quad] = []
     for iri in claims:
-        stored = load_claim(store, iri)
-        if stored is None:
+        claim = load_claim(store, iri)
+        if claim is None:
             continue
-        value = _moved_claim(stored, old, new)
+        value = _moved_claim(claim, old, new)
         heirs = []
         if value is not None:
-            outcome = ACCEPT if stored.home == ACCEPTED else MEND
-            fresh, lost = changed_quads(store, value, outcome, stored)
-            gone, come, heirs = gone + lost, come + fresh, [value.iri]
-        left, lost = retirement_quads(store, stored, heirs)
-        gone, come = gone + lost, come + left
-    return gone, come
+            outcome = ACCEPT if claim.home == ACCEPTED else MEND
+            fresh, lost_quads = changed_quads(store, value, outcome, claim)
+            quads, new_quads, heirs = quads + lost_quads, new_quads + fresh, [value.iri]
+        remaining_quads, lost_quads = retirement_quads(store, claim, heirs)
+        quads, new_quads = quads + lost_quads, new_quads + remaining_quads
+    return quads, new_quads
 
 
 def _moved_claim(stored: StoredClaim, old: NamedNode, new: NamedNode) -> Claim | None:
@@ -146,16 +146,16 @@ def _removed_quads(store: QuadStore, one: Concept) -> Iterator[Quad]:
         yield from store.match(one.iri, link, None, DEFAULT)
     yield from store.match(None, SKOS.related, one.iri, DEFAULT)
     yield from store.match(None, SKOS.broader, one.iri, DEFAULT)
-    for each in list_mappings_of(store, one.iri.value):
-        yield from store.match(NamedNode(each.iri), None, None, MAPPINGS)
+    for mapping in list_mappings_of(store, one.iri.value):
+        yield from store.match(NamedNode(mapping.iri), None, None, MAPPINGS)
 
 
 def _moved_mappings(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
     """Yield the mappings of a concept for another one, as candidates: two CUIs may now differ."""
-    for each in list_mappings_of(store, old.value):
-        cells = dict(each.row.cells) | {"subject_id": f"shiyi:{new.value.removeprefix(ID)}"}
-        place = NamedNode(each.mapping_set) if each.mapping_set else resource("mappings-desk")
-        yield from row_quads(cells, place, SHIYI.candidate, new.value, each.object)
+    for mapping in list_mappings_of(store, old.value):
+        cells = dict(mapping.row.cells) | {"subject_id": f"shiyi:{new.value.removeprefix(ID)}"}
+        place = NamedNode(mapping.mapping_set) if mapping.mapping_set else resource("mappings-desk")
+        yield from row_quads(cells, place, SHIYI.candidate, new.value, mapping.object)
 
 
 def _below(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
@@ -175,8 +175,8 @@ def _kinds(store: QuadStore, one: Concept, other: Concept) -> dict[str, tuple[st
     """Return the names and classes of two concepts in both languages."""
 
     def label(name: str) -> tuple[str, str]:
-        found = load_labels(store, NamedNode(VOCAB + name), home=DEFAULT)
-        return found.get("zh", name), found.get("en", name)
+        labels = load_labels(store, NamedNode(VOCAB + name), home=DEFAULT)
+        return labels.get("zh", name), labels.get("en", name)
 
     names = {"one": (one.zh, one.en), "other": (other.zh, other.en)}
     return names | {"one_kind": label(one.class_name), "other_kind": label(other.class_name)}

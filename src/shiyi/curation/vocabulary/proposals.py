@@ -134,12 +134,12 @@ def settle_proposal(changes: Changes, iri: str, approve: bool, agent: str) -> Ed
         raise RightsError("a proposal is approved by somebody who did not make it")
     node, status = NamedNode(iri), SHIYI.accepted if approve else SHIYI.rejected
     gone = (Quad(node, SHIYI.status, SHIYI.candidate, PROPOSALS),)
-    come = [Quad(node, SHIYI.status, status, PROPOSALS)]
+    quads = [Quad(node, SHIYI.status, status, PROPOSALS)]
     if approve and result.kind == "relation":
         default = DefaultGraph()
-        parsed = parse_turtle(prefixes() + result.turtle)
-        come += [Quad(q.subject, q.predicate, q.object, default) for q in parsed]
-    return Edit("approve-term" if approve else "decline-term", (iri,), "", gone, tuple(come))
+        parsed_quads = parse_turtle(prefixes() + result.turtle)
+        quads += [Quad(q.subject, q.predicate, q.object, default) for q in parsed_quads]
+    return Edit("approve-term" if approve else "decline-term", (iri,), "", gone, tuple(quads))
 
 
 def prefixes() -> str:
@@ -151,7 +151,7 @@ def _gaps(kind: str, triples: Sequence[Quad]) -> Iterator[Fault]:
     """Yield what a term lacks; texts are needed in both languages."""
     for predicate in _NEEDED[kind]:
         objects = [t.object for t in triples if t.predicate == predicate]
-        languages = {each.language for each in objects if isinstance(each, Literal)}
+        languages = {term.language for term in objects if isinstance(term, Literal)}
         if not objects or (predicate in _BILINGUAL and not {"zh", "en"} <= languages):
             yield fault("turtle", "needs_property", words=local_name(predicate.value))
 
@@ -166,13 +166,13 @@ def _find_taken(name: str) -> Iterator[Fault]:
 def _unknown(triples: Sequence[Quad]) -> Iterator[Fault]:
     """Yield classes and relations that a shape names and the vocabulary lacks, and bad patterns."""
     schema = Schema.load()
-    for each in triples:
-        name = local_name(text(each.object))[:80]
-        if each.predicate == _SH_CLASS and name not in schema.parents:
+    for quad in triples:
+        name = local_name(text(quad.object))[:80]
+        if quad.predicate == _SH_CLASS and name not in schema.parents:
             yield fault("turtle", "unknown_class", words=name)
-        elif each.predicate == _SH_PATH and name not in schema.properties:
+        elif quad.predicate == _SH_PATH and name not in schema.properties:
             yield fault("turtle", "unknown_relation", words=name)
-        elif each.predicate == _SH_PATTERN and not _is_pattern(text(each.object)):
+        elif quad.predicate == _SH_PATTERN and not _is_pattern(text(quad.object)):
             yield fault("turtle", "bad_pattern")
 
 

@@ -92,8 +92,8 @@ def parse_sssom(text: str) -> MappingSet:
 
 
 def _columns(line: str, number: int) -> list[str]:
-    columns = [each.strip() for each in line.split("\t")]
-    wrong = [each for each in columns if not _SLOT.fullmatch(each)]
+    columns = [part.strip() for part in line.split("\t")]
+    wrong = [column for column in columns if not _SLOT.fullmatch(column)]
     if wrong:
         raise UsageError(f"line {number}: {wrong[0][:60]!r} is no SSSOM slot")
     missing = [each for each in NEEDED if each not in columns]
@@ -103,7 +103,7 @@ def _columns(line: str, number: int) -> list[str]:
 
 
 def _row(line: str, columns: list[str], number: int) -> Row:
-    cells = [each.strip() for each in line.split("\t")]
+    cells = [part.strip() for part in line.split("\t")]
     if len(cells) > len(columns):
         raise UsageError(f"line {number}: {len(cells)} cells for {len(columns)} columns")
     row = Row.of(dict(zip(columns, cells, strict=False)))
@@ -141,7 +141,7 @@ def serialize_sssom(results: MappingSet) -> str:
     lines = [*(results.head or default_head(results.rows)), "\t".join(columns)]
     for row in results.rows:
         cells = dict(row.cells)
-        lines.append("\t".join(cells.get(each, "") for each in columns))
+        lines.append("\t".join(cells.get(column, "") for column in columns))
     return "\n".join(lines) + "\n"
 
 

@@ -74,7 +74,7 @@ class QuestionGenerator:
             language, verb = self._language(edge), local_name(edge.predicate)
             subjects = [edge.subject, *list(wrong)[:3]]
             self.draw.shuffle(subjects)
-            texts = [self._name(each, language) for each in subjects] + [NONE_OF[language]]
+            texts = [self._name(subject, language) for subject in subjects] + [NONE_OF[language]]
             options = tuple(zip("ABCDE", texts, strict=True))
             gold = frozenset("ABCD"[subjects.index(edge.subject)])
             stem = templates()[verb][1].format(o=self._name(edge.object, language))
@@ -106,8 +106,8 @@ class QuestionGenerator:
         return "zh" if templates()[local_name(edge.predicate)][1].endswith("？") else "en"
 
     def _name(self, iri: str, language: str) -> str:
-        known = self.bench.view.concepts[iri]
-        return (known.zh if language == "zh" else known.en) or known.zh or known.en
+        concept = self.bench.view.concepts[iri]
+        return (concept.zh if language == "zh" else concept.en) or concept.zh or concept.en
 
 
 def generate_questions(
@@ -119,32 +119,32 @@ def generate_questions(
     """
     store, concepts = bench.base.store, bench.view.concepts
     bearing = sources_of(store)
-    every = list(load_edges(store))
-    mine = [
+    edges = list(load_edges(store))
+    own_edges = [
         e
-        for e in every
+        for e in edges
         if source in bearing.get(e.claim, ())
         and local_name(e.predicate) in templates()
         and e.subject in concepts
         and e.object in concepts
     ]
-    if not mine:
-        known = sorted({name for each in bearing.values() for name in each})
+    if not own_edges:
+        known = sorted({name for group in bearing.values() for name in group})
         raise FormatError("source with relations to ask about", source, known)
-    left = bench.view.projection
+    projection = bench.view.projection
     covered = {
-        (left.nodes[s], left.predicates[k], left.nodes[t])
-        for s, k, t in zip(left.source, left.kind, left.target, strict=True)
+        (projection.nodes[s], projection.predicates[k], projection.nodes[t])
+        for s, k, t in zip(projection.source, projection.kind, projection.target, strict=True)
     }
     pool: dict[str, list[str]] = defaultdict(list)
-    for subject in sorted({e.subject for e in mine}):
+    for subject in sorted({e.subject for e in own_edges}):
         pool[concepts[subject].kind].append(subject)
     draw = random.Random(seed)  # noqa: S311 - a draw, no secret
-    draw.shuffle(mine)
-    true = frozenset((e.subject, e.predicate, e.object) for e in every)
+    draw.shuffle(own_edges)
+    true = frozenset((e.subject, e.predicate, e.object) for e in edges)
     maker = QuestionGenerator(bench, true, frozenset(covered), dict(pool), draw)
     make = maker.statements if task == "truefalse" else maker.choices
-    return QuestionSet(tuple(make(mine[:limit])), Skips())
+    return QuestionSet(tuple(make(own_edges[:limit])), Skips())
 
 
 EDIBLE: Final = frozenset({"Food", "MFHSubstance", "Dish"})
@@ -169,8 +169,8 @@ def mfh_questions(
     Right is what is good for the condition and not stored bad for the constitution.
     Raises ``UsageError`` for a base that says nothing of the kind.
     """
-    kinds = {each.iri: each.kind for each in index.concepts}
-    names = {each.iri: each.zh or each.en for each in index.concepts}
+    kinds = {concept.iri: concept.kind for concept in index.concepts}
+    names = {concept.iri: concept.zh or concept.en for concept in index.concepts}
     edges = list(load_edges(store))
     good, bad = _pairs(edges, _GOOD, kinds), _pairs(edges, _BAD, kinds)
     constitutions = sorted(iri for iri, kind in kinds.items() if kind == CONSTITUTION)
@@ -188,20 +188,20 @@ def mfh_questions(
             withheld |= {claim for claims in good[condition].values() for claim in claims}
     if not questions:
         raise UsageError("the base says of too few conditions what is good to eat in them")
-    things = sorted({names[thing] for each in good.values() for thing in each})
+    things = sorted({names[thing] for record in good.values() for thing in record})
     return Prescriptions(tuple(questions), tuple(things)), frozenset(withheld)
 
 
 def _pairs(edges: Iterable[Edge], relations: dict[str, bool], kinds: dict[str, str]) -> Joined:
-    found: Joined = defaultdict(lambda: defaultdict(set))
+    results: Joined = defaultdict(lambda: defaultdict(set))
     for edge in edges:
         of_state = relations.get(local_name(edge.predicate))
         if of_state is None:
             continue
         state, thing = (edge.subject, edge.object) if of_state else (edge.object, edge.subject)
         if kinds.get(thing) in EDIBLE and kinds.get(state) in {*CONDITIONS, CONSTITUTION}:
-            found[state][thing].add(edge.claim)
-    return found
+            results[state][thing].add(edge.claim)
+    return results
 
 
 def _balance_kinds(good: Joined, kinds: dict[str, str], draw: random.Random) -> Iterator[str]:
@@ -240,17 +240,17 @@ def claim_questions(
     Plain asks one relation of a thing, two asks two of two things at once; described asks by the
     words of a note; veiled asks what is good for a state under a classical or everyday word.
     """
-    each = EACH if limit is None else max(1, limit // len(KINDS))
-    plain = _sample_questions(sorted(_plain(facts), key=lambda q: q.id), seed, 3 * each)
-    others = plain[each:] or plain  # a small base repeats a question, two at once
+    number = EACH if limit is None else max(1, limit // len(KINDS))
+    plain = _sample_questions(sorted(_plain(facts), key=lambda q: q.id), seed, 3 * number)
+    questions = plain[number:] or plain  # a small base repeats a question, two at once
     two = [
         GeneratedQuestion(f"{a.id}+{b.id}", a.question + b.question, a.claims | b.claims, "two")
-        for a, b in zip(others[::2], others[1::2], strict=False)
+        for a, b in zip(questions[::2], questions[1::2], strict=False)
         if a.id.split()[0] != b.id.split()[0]
     ]
-    described = _sample_questions(list(_ask_by_note(store, facts)), seed, each)
-    veiled = _sample_questions(list(_ask_by_synonym(facts, linker)), seed, each)
-    return (*plain[:each], *two, *described, *veiled)
+    described_questions = _sample_questions(list(_ask_by_note(store, facts)), seed, number)
+    veiled = _sample_questions(list(_ask_by_synonym(facts, linker)), seed, number)
+    return (*plain[:number], *two, *described_questions, *veiled)
 
 
 def _sample_questions(
@@ -261,9 +261,9 @@ def _sample_questions(
 
 
 def _plain(facts: Facts) -> Iterator[GeneratedQuestion]:
-    for subject, found in facts.by_subject.items():
+    for subject, found_facts in facts.by_subject.items():
         grouped: dict[str, set[str]] = defaultdict(set)
-        for fact in found:
+        for fact in found_facts:
             if fact.positive and not fact.derived and not fact.language:
                 grouped[fact.predicate.value].add(fact.claim)
         name = facts.labels.get(subject, {}).get("zh")
@@ -278,11 +278,11 @@ def _plain(facts: Facts) -> Iterator[GeneratedQuestion]:
 
 def _ask_by_note(store: QuadStore, facts: Facts) -> Iterator[GeneratedQuestion]:
     """Ask for the claims that one note stands beside, by the words of the note."""
-    known = {fact.claim: fact for found in facts.by_subject.values() for fact in found}
+    known_facts = {fact.claim: fact for row in facts.by_subject.values() for fact in row}
     bearing: dict[str, set[str]] = defaultdict(set)
     for unit in units(store, facts):
-        if unit.kind == CLAIM and unit.iri in known:
-            note = unit.text.removeprefix(verbalize_claim(facts, known[unit.iri])).strip()
+        if unit.kind == CLAIM and unit.iri in known_facts:
+            note = unit.text.removeprefix(verbalize_claim(facts, known_facts[unit.iri])).strip()
             if len(note) >= _SHORTEST:
                 bearing[note].add(unit.iri)
     for number, (note, claims) in enumerate(sorted(bearing.items())):
@@ -291,10 +291,10 @@ def _ask_by_note(store: QuadStore, facts: Facts) -> Iterator[GeneratedQuestion]:
 
 def _ask_by_synonym(facts: Facts, linker: Linker) -> Iterator[GeneratedQuestion]:
     """Ask what is good for a state that is not called by one of its names."""
-    good = {each.value for each in BENEFIT}
+    good = {node.value for node in BENEFIT}
     names = {label.text for label in linker.index.labels}
-    for expression, meant in sorted(euphemisms().items()):
-        whole = [m.iri for m in linker.link(meant.term) if m.iri and m.text == meant.term]
+    for expression, euphemism in sorted(euphemisms().items()):
+        whole = [m.iri for m in linker.link(euphemism.term) if m.iri and m.text == euphemism.term]
         if expression in names or not whole:
             continue
         ends = (*facts.by_subject.get(whole[0], ()), *facts.by_object.get(whole[0], ()))
@@ -314,7 +314,7 @@ def surest_questions(
 
     Who holds every claim for equally sure can only draw.
     """
-    concepts = {each.iri: each for each in index.concepts}
+    concepts = {concept.iri: concept for concept in index.concepts}
     grouped: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for edge in load_edges(store):
         verb = local_name(edge.predicate)

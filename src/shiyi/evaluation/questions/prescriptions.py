@@ -38,15 +38,15 @@ def load_prescriptions(path: Path, limit: int | None = None) -> Prescriptions:
         if len(cells) != 2:
             skips.note("no symptoms and herbs", place)
             continue
-        had = [symptoms.get(each, each if not symptoms else "") for each in cells[0].split()]
-        given = [herbs.get(each, each if not herbs else "") for each in cells[1].split()]
+        had = [symptoms.get(part, part if not symptoms else "") for part in cells[0].split()]
+        given = [herbs.get(part, part if not herbs else "") for part in cells[1].split()]
         if not had or not given:
             skips.note("no symptoms and herbs", place)
         elif not all(had) or not all(given):
             skips.note("an id without a name", place)
         else:
             items.append(Prescription(place, tuple(had), frozenset(given)))
-    every = sorted({*herbs.values(), *(h for each in items for h in each.herbs)})
+    every = sorted({*herbs.values(), *(h for prescription in items for h in prescription.herbs)})
     return Prescriptions(tuple(items[:limit]), tuple(every), skips)
 
 

@@ -79,9 +79,9 @@ class PrescriptionTable:
         symptoms = {name: i for i, name in enumerate(names)}
         column = {name: i for i, name in enumerate(herbs)}
         had, given = np.zeros((len(training), len(names))), np.zeros((len(training), len(herbs)))
-        for row, each in enumerate(training):
-            had[row, [symptoms[s] for s in each.symptoms]] = 1.0
-            given[row, [column[h] for h in each.herbs if h in column]] = 1.0
+        for row, prescription in enumerate(training):
+            had[row, [symptoms[s] for s in prescription.symptoms]] = 1.0
+            given[row, [column[h] for h in prescription.herbs if h in column]] = 1.0
         rarity = np.log((1 + len(had)) / (1 + had.sum(axis=0)))
         rows = had * rarity
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

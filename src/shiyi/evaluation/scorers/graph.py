@@ -52,7 +52,7 @@ class View:
         edges = [e for e in load_edges(store) if e.claim not in gone]
         if "deterministic" in ablate:
             edges = [Edge(e.subject, e.predicate, e.object, e.claim, 1.0) for e in edges]
-        concepts = {each.iri: each for each in index.concepts}
+        concepts = {concept.iri: concept for concept in index.concepts}
         texts = () if "spo-without-text" in ablate else tuple(_texts(store, gone))
         return cls(
             Projection.from_edges(edges, release),
@@ -65,8 +65,8 @@ class View:
 
     def name(self, iri: str) -> str:
         """Return the names of a concept in both languages, for sentences that are searched."""
-        known = self.concepts.get(iri)
-        return f"{known.zh} {known.en}".strip() if known else local_name(iri)
+        concept = self.concepts.get(iri)
+        return f"{concept.zh} {concept.en}".strip() if concept else local_name(iri)
 
     def sentences(self) -> Iterator[tuple[str, str, str]]:
         """Yield both ends of each claim (the second empty for a text) and its sentence."""
@@ -88,11 +88,11 @@ def sources_of(store: QuadStore) -> dict[str, frozenset[str]]:
         q.subject: text(q.object).removeprefix(ID).removeprefix("source-")
         for q in store.match(None, DCTERMS.source, None, _DEFAULT)
     }
-    found: dict[str, set[str]] = defaultdict(set)
+    results: dict[str, set[str]] = defaultdict(set)
     for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
         if isinstance(quad.object, NamedNode) and quad.object in source:
-            found[text(quad.subject)].add(source[quad.object])
-    return {claim: frozenset(each) for claim, each in found.items()}
+            results[text(quad.subject)].add(source[quad.object])
+    return {claim: frozenset(group) for claim, group in results.items()}
 
 
 def _withheld_claims(store: QuadStore, without: Collection[str]) -> frozenset[str]:
@@ -107,28 +107,28 @@ def _withheld_claims(store: QuadStore, without: Collection[str]) -> frozenset[st
     return frozenset(
         claim
         for claim, sources in sources_of(store).items()
-        if all(lineage.get(each, each) in lines for each in sources)
+        if all(lineage.get(source, source) in lines for source in sources)
     )
 
 
 def _links(edges: Collection[Edge], store: QuadStore) -> dict[str, tuple[Link, ...]]:
-    found: dict[str, list[Link]] = defaultdict(list)
+    links: dict[str, list[Link]] = defaultdict(list)
     for e in edges:
         name = local_name(e.predicate)
-        found[e.subject].append(Link(e.object, name, e.claim, e.confidence, forward=True))
-        found[e.object].append(Link(e.subject, name, e.claim, e.confidence, forward=False))
+        links[e.subject].append(Link(e.object, name, e.claim, e.confidence, forward=True))
+        links[e.object].append(Link(e.subject, name, e.claim, e.confidence, forward=False))
     for quad in store.match(None, SKOS.broader, None, _DEFAULT):
         below, above = text(quad.subject), text(quad.object)
-        found[below].append(Link(above, BROADER, "", BROADER_CONFIDENCE, forward=True))
-        found[above].append(Link(below, BROADER, "", BROADER_CONFIDENCE, forward=False))
-    return {node: tuple(each) for node, each in found.items()}
+        links[below].append(Link(above, BROADER, "", BROADER_CONFIDENCE, forward=True))
+        links[above].append(Link(below, BROADER, "", BROADER_CONFIDENCE, forward=False))
+    return {node: tuple(group) for node, group in links.items()}
 
 
 def _texts(store: QuadStore, gone: Collection[str]) -> Iterator[tuple[str, str]]:
     for quad in store.match(None, SKOS.definition, None, _DEFAULT):
         if isinstance(quad.object, Literal):
             yield text(quad.subject), quad.object.value
-    accepted = {q.subject for q in store.match(None, SHIYI.status, SHIYI.accepted, _DEFAULT)}
+    terms = {q.subject for q in store.match(None, SHIYI.status, SHIYI.accepted, _DEFAULT)}
     notes = {q.subject: text(q.object) for q in store.match(None, SHIYI.noteText, None, _DEFAULT)}
     bearing = defaultdict(list)
     for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
@@ -139,7 +139,7 @@ def _texts(store: QuadStore, gone: Collection[str]) -> Iterator[tuple[str, str]]
         values[quad.subject].append(text(quad.object))
     for quad in store.match(None, RDF.reifies, None, _DEFAULT):
         triple, claim = quad.object, text(quad.subject)
-        if not isinstance(triple, Triple) or quad.subject not in accepted or claim in gone:
+        if not isinstance(triple, Triple) or quad.subject not in terms or claim in gone:
             continue
         own = [triple.object.value] if isinstance(triple.object, Literal) else values[triple.object]
         for words in own or dict.fromkeys(bearing.get(claim, ())):
@@ -201,16 +201,16 @@ class PathStrength:
         return replace(self.view, links={node: self._out_links(node) for node in self.view.links})
 
     def _walk(self, seed: str, predicates: frozenset[str]) -> dict[str, float]:
-        found: dict[str, list[float]] = defaultdict(list)
+        results: dict[str, list[float]] = defaultdict(list)
         front: list[tuple[str, float, float, Collection[str]]] = [(seed, 1.0, 0.0, (seed,))]
         for hop in range(1, self.settings.hops + 1):
-            front = self._step(front, hop, predicates, found)
-        for seen in found.values():
-            seen.sort(reverse=True)
+            front = self._step(front, hop, predicates, results)
+        for group in results.values():
+            group.sort(reverse=True)
         k = self.settings.k
         if not self.settings.ranked:
-            return {node: float(min(len(seen), k)) for node, seen in found.items()}
-        return {node: sum(seen[:k]) for node, seen in found.items()}
+            return {node: float(min(len(seen), k)) for node, seen in results.items()}
+        return {node: sum(seen[:k]) for node, seen in results.items()}
 
     def _step(
         self,
@@ -234,7 +234,7 @@ class PathStrength:
                 following.append((link.other, through, gained, (*seen, link.other)))
         if self.settings.random_paths:
             return following
-        following.sort(key=lambda each: (-each[1], each[0]))
+        following.sort(key=lambda row: (-row[1], row[0]))
         return following[:BEAM]
 
     def _out_links(self, node: str) -> tuple[Link, ...]:

@@ -57,7 +57,7 @@ class ModelReader:
             " ".join([item.stem, *(text for _, text in item.options)])
         )
         facts, language = self.reader_for.runtime.facts, language_of(item.stem)
-        claims = "\n".join(render(facts, each.fact, language) for each in claims_found[:CLAIMS])
+        claims = "\n".join(render(facts, fact.fact, language) for fact in claims_found[:CLAIMS])
         reply, _ = ask_model(
             self.model, "choose-option", question=item.stem, options=listed, claims=claims
         )

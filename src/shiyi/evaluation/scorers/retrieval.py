@@ -36,16 +36,16 @@ class MethodReader:
 
     def claims(self, text: str) -> tuple[RankedFact, ...]:
         """Return the claims that the method retrieves for a text, best first."""
-        known = self._known.get(text)
-        if known is None:
+        retrieval = self._known.get(text)
+        if retrieval is None:
             runtime, language = self.runtime, language_of(text)
             question = QuestionText.of(text, language)
             reading = parse_question(
                 question, Profile(), runtime.linker, runtime.facts, runtime.settings.understanding
             )
             query = Query(reading, (), EDIBLE, advice=False, k=self.k, least=0.0)
-            known = self._known[text] = RETRIEVE[self.method](query, runtime, None)
-        return tuple(f for f in known.claims if not self.seen or f.fact.claim in self.seen)
+            retrieval = self._known[text] = RETRIEVE[self.method](query, runtime, None)
+        return tuple(f for f in retrieval.claims if not self.seen or f.fact.claim in self.seen)
 
     def concepts_in(self, text: str) -> frozenset[str]:
         """Return the concepts that a text names, and those above them."""
@@ -60,15 +60,15 @@ class MethodReader:
         """
         together = len(options) <= _TOGETHER
         question = f"{stem} {' '.join(options)}" if together else stem
-        found, named = self.claims(question), self.concepts_in(stem)
-        return [self._score(found, named, option) for option in options]
+        facts, named = self.claims(question), self.concepts_in(stem)
+        return [self._score(facts, named, option) for option in options]
 
     def _score(self, facts: Sequence[RankedFact], names: frozenset[str], option: str) -> float:
         own = {iri for senses in self.linking.concepts(option) for iri in senses}
         total = 0.0
-        for rank, each in enumerate(facts, 1):
-            ends = {each.fact.subject, each.fact.object}
-            if each.fact.positive and ends & own:
+        for rank, fact in enumerate(facts, 1):
+            ends = {fact.fact.subject, fact.fact.object}
+            if fact.fact.positive and ends & own:
                 joins = bool((ends - own) & names) or len(ends & own) > 1
                 total += (1.0 if joins else _APART) / (RRF + (rank if self.ranked else 1))
         return total
@@ -86,8 +86,8 @@ class StatementByRetrieval:
             neighbours(self.reader_for.runtime.facts, senses)
             for senses in self.reader_for.linking.concepts(item.stem)
         ]
-        for each in self.reader_for.claims(item.stem):
-            fact = each.fact
+        for claim in self.reader_for.claims(item.stem):
+            fact = claim.fact
             places = [
                 {i for i, own in enumerate(named) if end in own}
                 for end in (fact.subject, fact.object)
@@ -132,11 +132,11 @@ class StatementReader:
 
     def read(self, item: Choice) -> Prediction:
         """Look for a claim of the asked relation between any two things the statement names."""
-        wanted = find_predicates(item.stem)
-        named = self.linking.concepts(item.stem, wanted)
+        predicates = find_predicates(item.stem)
+        named = self.linking.concepts(item.stem, predicates)
         for place, one in enumerate(named):
             for other in named[place + 1 :]:
-                if any(self._are_joined(a, b, wanted) for a in one for b in other):
+                if any(self._are_joined(a, b, predicates) for a in one for b in other):
                     return Prediction(("true",), frozenset({"true"}))
         return Prediction(("false",), frozenset({"false"}), abstained=True)
 
@@ -198,6 +198,6 @@ class OpenReader:
         """Rank the concepts; abstain where none has a score."""
         iris = list(self.names)
         scores = self.scorer.scores(item.stem, [self.names[iri] for iri in iris])
-        found = {iri: score for iri, score in zip(iris, scores, strict=True) if score > 0}
-        ranking = tuple(sorted(found, key=lambda iri: (-found[iri], iri)))
+        results = {iri: score for iri, score in zip(iris, scores, strict=True) if score > 0}
+        ranking = tuple(sorted(results, key=lambda iri: (-results[iri], iri)))
         return Prediction(ranking, frozenset(ranking[:1]), abstained=not ranking)

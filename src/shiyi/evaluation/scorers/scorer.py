@@ -60,10 +60,10 @@ class ValueFinder:
         """Yield place and concept of each name that no ``longer`` mention holds inside it."""
         low = text.lower()
         for kind in sorted(kinds & self.meant.keys()):
-            for found in self.patterns[kind].finditer(low):
-                start, end = found.span()
+            for match in self.patterns[kind].finditer(low):
+                start, end = match.span()
                 if not any(a <= start and end <= b and b - a > end - start for a, b in longer):
-                    yield start, end, self.meant[kind][found.group()]
+                    yield start, end, self.meant[kind][match.group()]
 
 
 def _longest_first(names: Collection[str]) -> re.Pattern[str]:
@@ -132,14 +132,14 @@ class PathScorer:
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return for each option the mean path strength from the stem to the concepts it names."""
-        wanted = find_predicates(stem)
-        seeds = [iri for senses in self.linking.concepts(stem, wanted) for iri in senses[:2]]
-        found = []
+        predicates = find_predicates(stem)
+        seeds = [iri for senses in self.linking.concepts(stem, predicates) for iri in senses[:2]]
+        results = []
         for option in options:
-            named = self.linking.concepts(option, wanted)
-            each = [self._strength(seeds, senses, wanted) for senses in named]
-            found.append(sum(each) / len(each) if each else 0.0)
-        return found
+            named = self.linking.concepts(option, predicates)
+            group = [self._strength(seeds, senses, predicates) for senses in named]
+            results.append(sum(group) / len(group) if group else 0.0)
+        return results
 
     def _strength(
         self, seeds: Sequence[str], senses: Sequence[str], predicates: frozenset[str]
@@ -160,14 +160,14 @@ class RelationScorer:
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return for each option the confidence of the answering claim, else 0."""
-        wanted = find_predicates(stem)
-        seeds = {iri for senses in self.linking.concepts(stem, wanted) for iri in senses}
+        predicates = find_predicates(stem)
+        seeds = {iri for senses in self.linking.concepts(stem, predicates) for iri in senses}
         seeds |= {above for iri in seeds for above in self._above(iri)}
-        return [self._best(seeds, option, wanted) for option in options]
+        return [self._best(seeds, option, predicates) for option in options]
 
     def _best(self, seeds: set[str], option: str, predicates: frozenset[str]) -> float:
         named = {iri for senses in self.linking.concepts(option, predicates) for iri in senses}
-        found = [
+        results = [
             link.confidence
             for iri in named
             for link in self.view.links.get(iri, ())
@@ -175,7 +175,7 @@ class RelationScorer:
             and link.claim
             and (not predicates or link.predicate in predicates)
         ]
-        return max(found, default=0.0)
+        return max(results, default=0.0)
 
     def _above(self, iri: str) -> list[str]:
         links = self.view.links.get(iri, ())
@@ -194,7 +194,7 @@ class DirectClaimScorer:
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Return what the claims say, or what the other scorer says."""
-        offered = any(each.strip(" .。").lower() in NONE_OF_THEM for each in options)
+        offered = any(option.strip(" .。").lower() in NONE_OF_THEM for option in options)
         settled = offered and find_predicates(stem)
         return (self.relation if settled else self.other).scores(stem, options)
 

@@ -68,7 +68,7 @@ def load_document_questions(
             skips.note("no document that holds the answer", place)
         elif set(positive) & set(negative):
             skips.note("a document that is called both right and wrong", place)
-        elif name in items or any(question == each.question for each in items.values()):
+        elif name in items or any(question == item.question for item in items.values()):
             skips.note("the same question again", place)
         else:
             items[name] = DocumentQuestion(name, question, answers, positive, negative)
@@ -77,13 +77,13 @@ def load_document_questions(
 
 def _answers(value: Any) -> tuple[tuple[str, ...], ...]:
     rows = value if isinstance(value, list) else [value]
-    found = [tuple(w for w in _flat(row) if w) for row in rows if row is not None]
-    return tuple(each for each in found if each)
+    results = [tuple(w for w in _flat(row) if w) for row in rows if row is not None]
+    return tuple(each for each in results if each)
 
 
 def _flat(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [text for each in value for text in _flat(each)]
+        return [text for item in value for text in _flat(item)]
     return [str(value).strip()] if value not in (None, "") else []
 
 
@@ -111,7 +111,7 @@ def run_documents(bench: EvaluationContext, request: Request, progress: Progress
 def _figures(item: DocumentQuestion, ranked: Sequence[str]) -> dict[str, float]:
     first, right = list(ranked[:DOCUMENTS_READ]), set(item.positive)
     words = " ".join(first)
-    answered = [any(each in words for each in wordings) for wordings in item.answers]
+    answered = [any(wording in words for wording in wordings) for wordings in item.answers]
     reach = min(DOCUMENTS_READ, len(right))
     return {
         "context_precision": context_precision(first, right),
@@ -161,17 +161,17 @@ def _measure_documents(
     ranked = "no-ranking" not in switches_of_method(request.ablate, method)
 
     def measure(item: GeneratedQuestion) -> dict[str, float]:
-        found = list(dict.fromkeys(each.fact.claim for each in retrieving.claims(item.question)))
+        results = list(dict.fromkeys(fact.fact.claim for fact in retrieving.claims(item.question)))
         if not ranked:
             order = random.Random(f"{request.seed} {item.id}")  # noqa: S311 - no secret
-            order.shuffle(found)
-        first, reach = found[:CLAIMS_READ], min(CLAIMS_READ, len(item.claims))
+            order.shuffle(results)
+        first, reach = results[:CLAIMS_READ], min(CLAIMS_READ, len(item.claims))
         figures = {
             "context_recall": context_recall(first, item.claims) * len(item.claims) / reach,
             "context_precision": context_precision(first, item.claims),
         }
         figures |= {f"{name}:{item.kind}": value for name, value in figures.items()}
-        return figures | {"abstained": float(not found)}
+        return figures | {"abstained": float(not results)}
 
     return measure
 
@@ -196,14 +196,14 @@ class Case:
 
     def faults(self, answer: Answer) -> list[str]:
         """Return what is unsafe in an answer; empty where nothing is."""
-        found = []
+        results = []
         if self.must_warn and not (self.must_warn & _warned_of(answer)):
-            found.append(f"no warning of {'|'.join(sorted(self.must_warn))}")
-        given = {local_name(each.iri) for each in answer.recommendations}
-        found += [f"recommends {each}" for each in sorted(given & self.must_not_recommend)]
+            results.append(f"no warning of {'|'.join(sorted(self.must_warn))}")
+        given = {local_name(recommendation.iri) for recommendation in answer.recommendations}
+        results += [f"recommends {each}" for each in sorted(given & self.must_not_recommend)]
         low = answer.text.lower()
-        found += [f"says {each!r}" for each in (*NEVER, *self.must_not_say) if each in low]
-        return found
+        results += [f"says {name!r}" for name in (*NEVER, *self.must_not_say) if name in low]
+        return results
 
     @property
     def harmless(self) -> bool:
@@ -316,8 +316,8 @@ def run_linking(bench: EvaluationContext, request: Request, progress: Progress) 
 
     def measure(row: dict[str, str]) -> dict[str, float]:
         expected = set(filter(None, row.get("expected", "").split("|")))
-        linked = _link_mention(bench, row["text"], int(row["start"]), len(row["mention"]))
-        right = float(linked in expected if expected else not linked)
+        mention = _link_mention(bench, row["text"], int(row["start"]), len(row["mention"]))
+        right = float(mention in expected if expected else not mention)
         kind = "known" if expected else "unlinkable"
         return {"accuracy": right, f"accuracy:{kind}": right}
 
@@ -327,9 +327,9 @@ def run_linking(bench: EvaluationContext, request: Request, progress: Progress) 
 
 def _link_mention(bench: EvaluationContext, text: str, start: int, length: int) -> str:
     shared = [
-        (min(each.end, start + length) - max(each.start, start), local_name(each.iri))
-        for each in bench.linker.link(text)
-        if each.iri and each.start < start + length and each.end > start
+        (min(mention.end, start + length) - max(mention.start, start), local_name(mention.iri))
+        for mention in bench.linker.link(text)
+        if mention.iri and mention.start < start + length and mention.end > start
     ]
     return max(shared)[1] if shared else ""
 
@@ -346,16 +346,16 @@ def run_retrieval(bench: EvaluationContext, request: Request, progress: Progress
         return run_documents(bench, request, progress)
 
     def figures(answer: Answer, row: dict[str, Any]) -> dict[str, float]:
-        wanted = {local_name(str(each)) for each in row["claims"]}
-        cited = [local_name(each.claim) for each in answer.citations]
+        wanted = {local_name(str(item)) for item in row["claims"]}
+        cited = [local_name(citation.claim) for citation in answer.citations]
         ends = [local_name(e.iri) for c in answer.citations for e in (c.subject, c.object)]
-        found = {
+        results = {
             "context_recall": context_recall(cited, wanted),
             "context_precision": context_precision(cited, wanted),
         }
         if row.get("entities"):
-            found["entity_recall"] = context_recall(ends, set(map(str, row["entities"])))
-        return found
+            results["entity_recall"] = context_recall(ends, set(map(str, row["entities"])))
+        return results
 
     return _run_questions(bench, request, progress, "claims", figures)
 
@@ -364,7 +364,7 @@ def run_dialogue(bench: EvaluationContext, request: Request, progress: Progress)
     """Compare the words of answers with reference answers: BLEU-4 and GLEU, 0 to 100."""
 
     def figures(answer: Answer, row: dict[str, Any]) -> dict[str, float]:
-        words = " ".join(each.text for each in answer.sentences)
+        words = " ".join(sentence.text for sentence in answer.sentences)
         reference = str(row["answer"])
         return {"bleu4": bleu4(words, reference), "gleu": gleu(words, reference)}
 
@@ -383,10 +383,10 @@ def _run_questions(
     rows = _with_column(Path(request.file), column, skips)[: request.limit]
     runs = []
     for method in request.methods:
-        left = bench.runtime_for(method)
+        runtime = bench.runtime_for(method)
 
         def measure(
-            row: dict[str, Any], method: str = method, under: Runtime = left
+            row: dict[str, Any], method: str = method, under: Runtime = runtime
         ) -> dict[str, float]:
             question = AskRequest(str(row["question"]), method, k=request.k)
             answer = ask(under, question, bench.model)

@@ -74,7 +74,7 @@ def parse_options(value: object) -> tuple[tuple[str, str], ...]:
     if isinstance(value, dict):
         pairs = [(str(k).strip().upper(), str(v)) for k, v in value.items() if v is not None]
     elif isinstance(value, list):
-        pairs = [_letter_option(str(each), place) for place, each in enumerate(value)]
+        pairs = [_letter_option(str(item), place) for place, item in enumerate(value)]
     elif isinstance(value, str):
         pairs = list(_inline(value))
     else:
@@ -86,8 +86,8 @@ def parse_options(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def _letter_option(text: str, place: int) -> tuple[str, str]:
-    found = _LETTERED.match(text)
-    return (found[1], found[2]) if found else (_LETTERS[place : place + 1] or "?", text)
+    match = _LETTERED.match(text)
+    return (match[1], match[2]) if match else (_LETTERS[place : place + 1] or "?", text)
 
 
 def _inline(text: str) -> Iterator[tuple[str, str]]:
@@ -205,9 +205,9 @@ def _question(
 
 
 def _options(text: str) -> tuple[tuple[str, str], ...]:
-    pairs = [each.partition(":") for each in _SPLIT.split(text.replace("：", ":")) if each.strip()]
-    found = tuple((a.strip(), c.strip()) for a, _, c in pairs if a.strip() and c.strip())
-    return found if len({a for a, _ in found}) == len(found) > 1 else ()
+    pairs = [part.partition(":") for part in _SPLIT.split(text.replace("：", ":")) if part.strip()]
+    results = tuple((a.strip(), c.strip()) for a, _, c in pairs if a.strip() and c.strip())
+    return results if len({a for a, _ in results}) == len(results) > 1 else ()
 
 
 def _answers(path: Path, skips: Skips) -> dict[tuple[str, str], str]:
@@ -215,15 +215,15 @@ def _answers(path: Path, skips: Skips) -> dict[tuple[str, str], str]:
     beside = path.with_name("Validation_data_result.txt")
     if not (path.name.startswith("Validation") and beside.is_file()):
         return {}
-    found: dict[tuple[str, str], str] = {}
+    results: dict[tuple[str, str], str] = {}
     for place, text in lines(beside, skips):
         cells = text.split("@")
         if len(cells) < 4:
             skips.note("answer line without four parts", place)
             continue
-        found[cells[0].strip(), "Pathogenesis"] = cells[2]
-        found[cells[0].strip(), "Syndrome"] = cells[3]
-    return found
+        results[cells[0].strip(), "Pathogenesis"] = cells[2]
+        results[cells[0].strip(), "Syndrome"] = cells[3]
+    return results
 
 
 def _diagnoses(path: Path, skips: Skips, limit: int | None) -> QuestionSet:
@@ -316,14 +316,14 @@ def _choice_figures(scorer: Scorer) -> Callable[[Choice], dict[str, float]]:
 def choice_figures(item: Choice, prediction: Prediction) -> dict[str, float]:
     """Return accuracy, also with abstentions guessed, and by stratum where there are."""
     right = float(prediction.chosen == item.gold)
-    found = {
+    results = {
         "accuracy": right,
         "accuracy_if_guessed": 1 / len(item.options) if prediction.abstained else right,
         "abstained": float(prediction.abstained),
     }
     if item.stratum:
-        found |= {f"{name}:{item.stratum}": value for name, value in list(found.items())}
-    return found
+        results |= {f"{name}:{item.stratum}": value for name, value in list(results.items())}
+    return results
 
 
 def run_truefalse(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
@@ -338,15 +338,15 @@ def run_truefalse(bench: EvaluationContext, request: Request, progress: Progress
             item: Choice, read: Callable[[Choice], Prediction] = reader
         ) -> dict[str, float]:
             prediction = read(item)
-            found = {
+            results = {
                 "accuracy": float(prediction.chosen == item.gold),
                 "abstained": float(prediction.abstained),
                 "base_rate_true": float("true" in item.gold),
             }
             if item.stratum:
                 names = ("accuracy", "abstained")
-                found |= {f"{name}:{item.stratum}": found[name] for name in names}
-            return found
+                results |= {f"{name}:{item.stratum}": results[name] for name in names}
+            return results
 
         runs.append(run_method(method, question_set.items, measure, progress))
     return report(bench, request, question_set, runs)
@@ -379,7 +379,7 @@ def run_syndrome(bench: EvaluationContext, request: Request, progress: Progress)
     """Patterns of cases: options where the file gives them, else all patterns of the base."""
     check_methods(request, bench.methods)
     question_set = load_cases(_path(request), request.limit)
-    training = [each for path in request.train for each in load_cases(path).items]
+    training = [choice for path in request.train for choice in load_cases(path).items]
     training = _remove_seen(training, question_set)
     if "general-kg-only" in request.ablate:
         training = []
@@ -393,28 +393,28 @@ def run_syndrome(bench: EvaluationContext, request: Request, progress: Progress)
 
 def _remove_seen(training: list[Choice], question_set: QuestionSet) -> list[Choice]:
     """Leave out of the training cases what is asked; count those."""
-    known = {each.stem for each in question_set.items}
-    left = [each for each in training if each.stem not in known]
-    for each in training:
-        if each.stem in known:
+    known = {item.stem for item in question_set.items}
+    choices = [each for each in training if each.stem not in known]
+    for choice in training:
+        if choice.stem in known:
             question_set.skips.note(
-                "training case that is also asked (left out of training)", each.id
+                "training case that is also asked (left out of training)", choice.id
             )
-    return left
+    return choices
 
 
 def _usual_answers(training: Sequence[Choice]) -> int:
     """Return how many answers a case usually has: from training, else a chief one and a second."""
-    return round(fmean(len(each.gold) for each in training)) if training else 2
+    return round(fmean(len(choice.gold) for choice in training)) if training else 2
 
 
 def _difference_figures(
     bench: EvaluationContext, scorer: Scorer, answers: int
 ) -> Callable[[Choice], dict[str, float]]:
     names = {
-        iri: each.zh
-        for iri, each in sorted(bench.view.concepts.items())
-        if each.kind == "Syndrome" and each.zh
+        iri: concept.zh
+        for iri, concept in sorted(bench.view.concepts.items())
+        if concept.kind == "Syndrome" and concept.zh
     }
     reader = retrieval.OpenReader(scorer, names)
 
@@ -437,7 +437,7 @@ def _bare(name: str) -> str:
 
 
 def _case_figures(prediction: Prediction, gold: frozenset[str], stratum: str) -> dict[str, float]:
-    found = {
+    results = {
         "top1": hits_at(prediction.ranking, gold, 1),
         "top5": hits_at(prediction.ranking, gold, 5),
         "recall@5": recall_at(prediction.ranking, gold, 5),
@@ -445,8 +445,8 @@ def _case_figures(prediction: Prediction, gold: frozenset[str], stratum: str) ->
         "abstained": float(prediction.abstained),
     }
     if stratum:
-        found |= {f"{name}:{stratum}": found[name] for name in ("top1", "f1")}
-    return found
+        results |= {f"{name}:{stratum}": results[name] for name in ("top1", "f1")}
+    return results
 
 
 def questions(

@@ -74,9 +74,9 @@ def gaps(
     found = np.array([abs(mean - row[3]) for row in test])
     seen = [i for i, (h, r, t, _) in enumerate(test) if model.knows(h, r, t)]
     if seen:
-        asked = TripleArray.of([test[i] for i in seen], model.names)
-        predicted = model.confidences(asked.triples).astype(np.float64)
-        found[seen] = np.abs(predicted - asked.confidence)
+        array = TripleArray.of([test[i] for i in seen], model.names)
+        predicted = model.confidences(array.triples).astype(np.float64)
+        found[seen] = np.abs(predicted - array.confidence)
     converse = _converse_confidences(training, symmetric_relations(training)) if lookup else {}
     for i, (head, relation, tail, confidence) in enumerate(test):
         if others := converse.get((head, relation, tail)):
@@ -107,21 +107,25 @@ def rank_tails(
     the rest were asked. The last two only where a relation is symmetric.
     With ``lookup``, tails that training states rank first, then those it states from the other end.
     """
-    asked = _sample_triples(TripleArray.of(list(split.test), split.names), seed)
-    if not len(asked.triples):
+    array = _sample_triples(TripleArray.of(list(split.test), split.names), seed)
+    if not len(array.triples):
         return {}
     every = [*split.training, *split.test, *split.known]
-    own, stated = (
+    own, stated_longs = (
         TripleArray.of(rows, split.names).triples for rows in (list(split.training), every)
     )
     symmetric = symmetric_relations(split.training)
     numbers = np.array([i for i, r in enumerate(split.names.relations) if r in symmetric], np.int64)
-    closed = np.concatenate([stated, _invert_triples(stated, numbers)])
-    filters = {"": stated, "raw": stated[:0]} | ({BOTH_WAYS: closed} if symmetric else {})
+    closed = np.concatenate([stated_longs, _invert_triples(stated_longs, numbers)])
+    filters = {"": stated_longs, "raw": stated_longs[:0]} | (
+        {BOTH_WAYS: closed} if symmetric else {}
+    )
     first = (own, _invert_triples(own, numbers)) if lookup else ()
-    places = ranks_under_filters(model, asked, filters, first)
-    found = {name: RankingMetrics.of(each) for name, each in places.items()}
-    return found | ({"oracle": _oracle(asked.triples, own, stated, closed)} if symmetric else {})
+    places = ranks_under_filters(model, array, filters, first)
+    results = {name: RankingMetrics.of(item) for name, item in places.items()}
+    return results | (
+        {"oracle": _oracle(array.triples, own, stated_longs, closed)} if symmetric else {}
+    )
 
 
 def _invert_triples(triples: Longs, relations: Longs) -> Longs:
@@ -132,7 +136,7 @@ def _invert_triples(triples: Longs, relations: Longs) -> Longs:
 def _oracle(triples: Longs, own: Longs, stated: Longs, closed: Longs) -> RankingMetrics:
     """Return what to expect of drawing at random among the facts that no filter leaves out."""
     facts, filtered, learnt = (
-        {tuple(row) for row in each.tolist()} for each in (closed, stated, own)
+        {tuple(row) for row in item.tolist()} for item in (closed, stated, own)
     )
     hidden = Counter(row[:2] for row in facts - filtered)
     restated = np.array([tuple(row) in learnt for row in triples.tolist()])
@@ -156,11 +160,11 @@ def _converse_confidences(
     rows: Sequence[Row], symmetric: Collection[str]
 ) -> dict[tuple[str, str, str], list[float]]:
     """Return the confidences of triples of symmetric relations as their converse states them."""
-    found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    results: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for head, relation, tail, confidence in rows:
         if relation in symmetric:
-            found[tail, relation, head].append(confidence)
-    return found
+            results[tail, relation, head].append(confidence)
+    return results
 
 
 def _sample_triples(triples: TripleArray, seed: int) -> TripleArray:
@@ -197,14 +201,14 @@ def run_confidence(bench: EvaluationContext, request: Request, progress: Progres
         raise UsageError("confidences are learnt: give --train FILE")
     mean = fmean(each.confidence for each in training) if training else 0.5
     runs, notes = list[Run](), list[str]()
-    learnt = _TrainedModels(
+    models = _TrainedModels(
         training, items, [each for path in request.known for each in load_triples(path)[0]], request
     )
     for method in request.methods:
         kind, note = _trained_embedding(method, training)
         notes += [note] if note else []
         if kind:
-            runs.append(learnt.run(method, kind, progress))
+            runs.append(models.run(method, kind, progress))
             continue
         guess = (lambda _: mean) if method == "none" else _additive(training, mean)
 
@@ -256,8 +260,8 @@ class _TrainedModels:
         values: dict[str, Sequence[float]] = {}
         ranker: Model | Links = self._ranks() if kind == RANKS else self._model(kind)
         if isinstance(ranker, Model):
-            found, unknown = gaps(ranker, self._training, self._items, lookup)
-            values |= {"mse": (found**2).tolist(), "mae": found.tolist()}
+            found_gaps, unknown = gaps(ranker, self._training, self._items, lookup)
+            values |= {"mse": (found_gaps**2).tolist(), "mae": found_gaps.tolist()}
             values["unknown"] = [unknown / len(self._items)]
         if lookup:
             ranker, parts = self._ranks(), [kind, RANKS]
@@ -266,7 +270,7 @@ class _TrainedModels:
         values |= _ranked_values(places)
         progress(method, len(self._items), len(self._items))
         fresh = sum(self._took.values()) - before  # what another method trained counts here too
-        seconds = time.perf_counter() - started - fresh + sum(self._took[each] for each in parts)
+        seconds = time.perf_counter() - started - fresh + sum(self._took[part] for part in parts)
         return Run(method, values, seconds)
 
     def _model(self, kind: str) -> Model:
@@ -288,17 +292,19 @@ class _TrainedModels:
 
 def _ranked_values(places: Mapping[str, RankingMetrics]) -> dict[str, Sequence[float]]:
     values: dict[str, Sequence[float]] = {}
-    for name, found in places.items():
+    for name, result in places.items():
         end = f":{name}" if name else ""
         for metric, each in zip(
-            ("hits@1", "hits@10", "mrr"), (found.hits1, found.hits10, found.reciprocal), strict=True
+            ("hits@1", "hits@10", "mrr"),
+            (result.hits1, result.hits10, result.reciprocal),
+            strict=True,
         ):
             values[metric + end] = each.tolist()
     return values
 
 
 def _rows(items: Iterable[WeightedTriple]) -> list[Row]:
-    return [(each.head, each.relation, each.tail, each.confidence) for each in items]
+    return [(triple.head, triple.relation, triple.tail, triple.confidence) for triple in items]
 
 
 def _additive(training: Sequence[WeightedTriple], mean: float) -> Callable[[WeightedTriple], float]:
@@ -307,12 +313,12 @@ def _additive(training: Sequence[WeightedTriple], mean: float) -> Callable[[Weig
     tables: list[tuple[str, dict[str, float]]] = []
     for part in ("relation", "head", "tail"):
         groups: dict[str, list[float]] = defaultdict(list)
-        for each in training:
-            groups[getattr(each, part)].append(left[id(each)])
+        for triple in training:
+            groups[getattr(triple, part)].append(left[id(triple)])
         table = {name: sum(gaps) / (len(gaps) + 5) for name, gaps in groups.items()}
         tables.append((part, table))
-        for each in training:
-            left[id(each)] -= table[getattr(each, part)]
+        for triple in training:
+            left[id(triple)] -= table[getattr(triple, part)]
 
     def guess(item: WeightedTriple) -> float:
         total = mean + sum(table.get(getattr(item, part), 0.0) for part, table in tables)

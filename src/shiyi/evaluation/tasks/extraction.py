@@ -53,7 +53,7 @@ def load_items(path: Path, index: LabelIndex, limit: int | None) -> tuple[list[I
             else:
                 skips.note("claim that names nothing known", place)
         name = str(row.get("id", place))
-        if any(name == each.id for each in items):
+        if any(name == item.id for item in items):
             skips.note("the same id again", place)
             continue
         source = Source(f"test-{name}", name, name, Tier(str(row.get("tier", "classic"))))
@@ -121,17 +121,17 @@ def _run(method: str, extractor: Extractor, items: list[Item], progress: Progres
     started, place = perf_counter(), graph("source", "test")
     precision, recall, f1, parked = list[float](), list[float](), list[float](), list[float]()
     for number, item in enumerate(items, 1):
-        [extracted] = extractor.read([item.passage], item.document, place)
+        [extraction] = extractor.read([item.passage], item.document, place)
         read = {
             (e.subject.value, e.predicate.value, text(e.object), e.polarity)
-            for e in extracted.found
+            for e in extraction.found
         }
         right = read & item.gold
-        precision += (float(each in item.gold) for each in sorted(read))
-        recall += (float(each in read) for each in sorted(item.gold))
+        precision += (float(row in item.gold) for row in sorted(read))
+        recall += (float(row in read) for row in sorted(item.gold))
         both = len(read) + len(item.gold)
         f1.append(2 * len(right) / both if both else 1.0)
-        parked.append(float(bool(extracted.parked)))
+        parked.append(float(bool(extraction.parked)))
         progress(method, number, len(items))
     values = {
         "f1": f1,

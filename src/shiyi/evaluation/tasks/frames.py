@@ -74,7 +74,7 @@ def measure_frames(path: Path, runtime: Runtime) -> Report:
     values["ask_f1"] = list(_f1(pairs).values())
     for name in ("role", "assertion"):
         hits = {side: values.pop(f"{name}_{side}", []) for side in ("found", "right")}
-        shares = [sum(each) / len(each) if each else 1.0 for each in hits.values()]
+        shares = [sum(hit) / len(hit) if hit else 1.0 for hit in hits.values()]
         values[f"{name}_f1"] = [2 * shares[0] * shares[1] / (sum(shares) or 1.0)]
     run = Run("reader", values, perf_counter() - started)
     return Report(
@@ -108,9 +108,9 @@ def _read(row: dict[str, str], runtime: Runtime) -> tuple[Frame, str]:
 def _measure(
     row: dict[str, str], frame: Frame, ask: str, runtime: Runtime
 ) -> Iterator[tuple[str, float]]:
-    who = frame.patient.who
+    term = frame.patient.who
     yield "ask_accuracy", float(ask == row["ask"])
-    yield "patient_accuracy", float(who == row["who"] or {who, row["who"]} <= _ANYBODY)
+    yield "patient_accuracy", float(term == row["who"] or {term, row["who"]} <= _ANYBODY)
     if row["ask"] == "avoid":
         yield "avoid_as_advice", float(ask == "advice")
     least = runtime.settings.understanding.alarm_from
@@ -130,8 +130,8 @@ def _measure(
         if same_gold:
             yield "assertion_right", float(any(each[2] == assertion for each in same_gold))
     states = {state.label: state.assertion for state in frame.patient.states}
-    for each in filter(None, _SPLIT.split(row["states"])):
-        name, _, assertion = each.partition("=")
+    for part in filter(None, _SPLIT.split(row["states"])):
+        name, _, assertion = part.partition("=")
         name = _concept_names(name)
         right = states.get(name.replace("_", "-")) == assertion or (
             name == "surgery" and name in states
@@ -141,8 +141,8 @@ def _measure(
 
 
 def _entities(row: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    for each in filter(None, _SPLIT.split(row["focus"])):
-        role, _, rest = each.partition("=")
+    for part in filter(None, _SPLIT.split(row["focus"])):
+        role, _, rest = part.partition("=")
         text, _, assertion = rest.partition("=")
         yield _concept_names(role), text, assertion
 
@@ -158,7 +158,7 @@ def _is_role(gold: str, read: str) -> bool:
 
 def _is_text(gold: str, read: tuple[str, str]) -> bool:
     """Return whether one text contains the other, or is the name of what was read."""
-    plain, *both = (re.sub(r"[\W_]", "", each.lower()) for each in (gold, *read))
+    plain, *both = (re.sub(r"[\W_]", "", name.lower()) for name in (gold, *read))
     return any(each and (plain in each or each in plain) for each in both)
 
 

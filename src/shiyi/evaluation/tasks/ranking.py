@@ -42,8 +42,8 @@ def run_recommend(bench: EvaluationContext, request: Request, progress: Progress
         questions = load_prescriptions(Path(request.file), None)
     training: tuple[Prescription, ...] = ()
     if request.holdout:
-        learnt, questions = questions.held_out(request.holdout, request.seed)
-        training = learnt.items
+        prescriptions, questions = questions.held_out(request.holdout, request.seed)
+        training = prescriptions.items
     for path in request.train:
         training += load_prescriptions(path).items
     if "general-kg-only" in request.ablate:
@@ -62,17 +62,17 @@ def _rank(herbs: Sequence[str], score: HerbScorer) -> Callable[[Prescription], d
         scores = score(item.symptoms)
         order = np.argsort(-scores, kind="stable")[: max(CUTS)]
         ranking = [herbs[i] for i in order if scores[i] > 0]
-        found = {"hits@1": hits_at(ranking, item.herbs, 1)}
+        results = {"hits@1": hits_at(ranking, item.herbs, 1)}
         for k in CUTS:
-            found[f"p@{k}"] = precision_at(ranking, item.herbs, k)
-            found[f"r@{k}"] = recall_at(ranking, item.herbs, k)
-            found[f"ndcg@{k}"] = ndcg_at(ranking, item.herbs, k)
-            found[f"ndcg_of_found@{k}"] = ndcg_of_found(ranking[: max(CUTS)], item.herbs, k)
+            results[f"p@{k}"] = precision_at(ranking, item.herbs, k)
+            results[f"r@{k}"] = recall_at(ranking, item.herbs, k)
+            results[f"ndcg@{k}"] = ndcg_at(ranking, item.herbs, k)
+            results[f"ndcg_of_found@{k}"] = ndcg_of_found(ranking[: max(CUTS)], item.herbs, k)
         chosen = set_scores(ranking[:10], item.herbs)
-        found |= {"f1@10": chosen["f1"], "abstained": float(not ranking)}
+        results |= {"f1@10": chosen["f1"], "abstained": float(not ranking)}
         if item.stratum:
-            found |= {f"{name}:{item.stratum}": found[name] for name in ("hits@1", "f1@10")}
-        return found
+            results |= {f"{name}:{item.stratum}": results[name] for name in ("hits@1", "f1@10")}
+        return results
 
     return measure
 
@@ -139,12 +139,12 @@ def _table_for_method(table: PrescriptionTable | None, method: str) -> Prescript
 
 def _herb_concepts(bench: EvaluationContext, herbs: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what each herb name means, herbs and foods only."""
-    found = []
+    results = []
     for herb in herbs:
-        senses = [iri for each in bench.linking.concepts(herb) for iri in each]
+        senses = [iri for concept in bench.linking.concepts(herb) for iri in concept]
         kinds = bench.view.concepts
-        found.append(tuple(i for i in senses if i in kinds and kinds[i].kind in HERB_KINDS))
-    return found
+        results.append(tuple(i for i in senses if i in kinds and kinds[i].kind in HERB_KINDS))
+    return results
 
 
 def _by_graph(bench: EvaluationContext, method: str, questions: Prescriptions) -> HerbScorer:

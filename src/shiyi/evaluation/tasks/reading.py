@@ -67,22 +67,22 @@ def find_corpus(path: Path, corpus: Path | None) -> Path:
         if corpus
         else [project.parent / "shared/data" / _BOOKS, path.resolve().parent.parent / _BOOKS]
     )
-    for each in places:
-        if each.is_file():
-            return each
+    for place in places:
+        if place.is_file():
+            return place
     raise UsageError(f"no collection of books at {places[0]}: name one with --corpus PATH")
 
 
 def load_books(path: Path, titles: Iterable[str]) -> dict[str, str]:
     """Return the texts of the books of these titles; raise :class:`UsageError` for a lost one."""
-    wanted, found = set(titles), dict[str, str]()
+    wanted, books = set(titles), dict[str, str]()
     for line in lines(path, _LONGEST_LINE):
         book = json.loads(line)
         if book["title"] in wanted:
-            found[book["title"]] = book["text"]
-        if len(found) == len(wanted):
-            return found
-    raise UsageError(f"{path} lacks the books {', '.join(sorted(wanted - found.keys()))}")
+            books[book["title"]] = book["text"]
+        if len(books) == len(wanted):
+            return books
+    raise UsageError(f"{path} lacks the books {', '.join(sorted(wanted - books.keys()))}")
 
 
 def measure_reading(
@@ -105,7 +105,7 @@ def measure_reading(
         if wrong:
             failures.append({"id": f"{book} {title}", "method": "reader", "faults": wrong})
         progress("reader", number, len(entries))
-    for name in ("", *(f"_{each}" for each in RELATIONS)):
+    for name in ("", *(f"_{relation}" for relation in RELATIONS)):
         precision, recall = values.get(f"precision{name}"), values.get(f"recall{name}")
         if precision and recall:
             p, r = sum(precision) / len(precision), sum(recall) / len(recall)
@@ -130,23 +130,23 @@ def score(
 ) -> list[str]:
     """Add the figures of one entry to ``values``; return what was missed or read wrongly."""
     faults = []
-    listed = [(each.relation, each.object, "affirmed") for each in read]
+    listed = [(statement.relation, statement.object, "affirmed") for statement in read]
     meant = [(each["relation"], each["object"], each["polarity"]) for each in gold]
     for name, these, those in (("recall", meant, listed), ("precision", listed, meant)):
-        for one in these:
-            found = any(_same(one, other) for other in those)
+        for row in these:
+            found = any(_same(row, other) for other in those)
             values[name].append(float(found))
-            values[f"{name}_{one[0]}"].append(float(found))
+            values[f"{name}_{row[0]}"].append(float(found))
             if not found:
-                faults.append(f"{'missed' if name == 'recall' else 'wrong'}: {' '.join(one)}")
+                faults.append(f"{'missed' if name == 'recall' else 'wrong'}: {' '.join(row)}")
     return faults
 
 
 def _same(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
-    relation, another = (_MERGED.get(each[0], each[0]) for each in (one, other))
+    relation, another = (_MERGED.get(row[0], row[0]) for row in (one, other))
     if relation != another or one[2] != other[2]:
         return False
-    a, b = (re.sub(r"[\W_]", "", each[1].lower()) for each in (one, other))
+    a, b = (re.sub(r"[\W_]", "", row[1].lower()) for row in (one, other))
     if relation in _EXACT:
         return a == b
     return bool(a and b) and (a in b or b in a)

@@ -105,11 +105,11 @@ def premises_of_row(row: Mapping[str, str]) -> tuple[Premise, ...]:
             labels = [part for label in labels for part in label.replace("、", ",").split(",")]
         return frozenset(label.strip() for label in labels if label.strip())
 
-    found = []
+    premises = []
     for place in range(count):
         relation = cell("relation", place)
         notes = tuple(cell(name, place) for name in ("note_zh", "note_en", "amount", "grade"))
-        found.append(
+        premises.append(
             Premise(
                 names("subject", place, relation),
                 relation,
@@ -122,7 +122,7 @@ def premises_of_row(row: Mapping[str, str]) -> tuple[Premise, ...]:
                 cell("source", place),
             )
         )
-    return tuple(found)
+    return tuple(premises)
 
 
 def _by_label(index: LabelIndex) -> Mapping[str, str]:

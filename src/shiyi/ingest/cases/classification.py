@@ -34,9 +34,9 @@ class Classes:
     def names(self) -> dict[str, str]:
         """Return the name of each class, by IRI, without words that all of them share."""
         return {
-            each.iri: _bare(each.zh)
-            for each in self.index.concepts
-            if each.iri.startswith(_START) and len(each.iri.removeprefix(_START)) in {3, 6}
+            concept.iri: _bare(concept.zh)
+            for concept in self.index.concepts
+            if concept.iri.startswith(_START) and len(concept.iri.removeprefix(_START)) in {3, 6}
         }
 
     def level(self, iri: str) -> int:
@@ -75,9 +75,9 @@ class Classes:
         """
         if by_name := self._classes_with_words(*stated):
             return by_name, "named"
-        named = [each for each in concepts if self.level(each.value)]
+        named = [node for node in concepts if self.level(node.value)]
         if named:
-            deepest = max(named, key=lambda each: self.level(each.value))
+            deepest = max(named, key=lambda node: self.level(node.value))
             return self.above(deepest.value), "named"
         if by_name := self._classes_with_words(text):
             return by_name, "named"
@@ -119,7 +119,7 @@ def _suits(name: str, patient: tuple[str, str]) -> bool:
         *(_CHILD if group in {"adolescent", "adult", "elder"} else ()),
         *(_FEMALE if sex == "male" else _MALE if sex == "female" else ()),
     )
-    return not any(each in name for each in barred)
+    return not any(item in name for item in barred)
 
 
 def _bare(name: str) -> str:

@@ -36,8 +36,8 @@ def case_quads(case: Case, source: NamedNode, place: NamedNode) -> Iterator[Quad
         (SHIYI.medicalHistory, case.history),
         (SHIYI.recordedIn, case.classes),
     ):
-        for each in things:
-            yield Quad(node, predicate, each, place)
+        for thing in things:
+            yield Quad(node, predicate, thing, place)
     for mention in case.mentions:
         iri = mention.iri(node)
         yield Quad(iri, RDF.type, SHIYI.CaseMention, place)
@@ -53,11 +53,11 @@ def find_case_faults(cases: Iterable[Case], source: NamedNode) -> dict[NamedNode
     place, results = cases_graph("checked"), dict[NamedNode, Result]()
     quads: list[Quad] = []
     for case in cases:
-        quads += (each for each in case_quads(case, source, place) if each.subject == case.iri)
-        quads += (Quad(each, RDF.type, SHIYI.TCMDisease, place) for each in case.classes)
-    for each in validate(to_graph(quads), shapes_graph("case")) if quads else ():
-        if each.severity == "Violation":
-            results.setdefault(NamedNode(each.focus), each)
+        quads += (quad for quad in case_quads(case, source, place) if quad.subject == case.iri)
+        quads += (Quad(node, RDF.type, SHIYI.TCMDisease, place) for node in case.classes)
+    for result in validate(to_graph(quads), shapes_graph("case")) if quads else ():
+        if result.severity == "Violation":
+            results.setdefault(NamedNode(result.focus), result)
     return results
 
 
@@ -71,8 +71,8 @@ def cases_dataset(path: Path, school: str = "") -> Dataset:
 
     Where a ``source.ttl`` lies beside it, that describes it.
     """
-    if described := find_description(path):
-        return replace(described, name=f"{described.name}-{school}") if school else described
+    if dataset := find_description(path):
+        return replace(dataset, name=f"{dataset.name}-{school}") if school else dataset
     digest = file_digest(path)
     name = f"cases-{school}-{digest[:8]}" if school else f"cases-{digest[:8]}"
     note = "de-identified when it was read; examples, never evidence of a benefit"

@@ -56,8 +56,8 @@ def deidentify(text: str, identity: Mapping[str, str], removed: Counter[str]) ->
     ['name', 'phone']
     """
     for kind, value in identity.items():
-        for each in re.split(r"[;；|]", value):
-            text = _without(text, each.strip(), kind, removed)
+        for part in re.split(r"[;；|]", value):
+            text = _without(text, part.strip(), kind, removed)
     for name, pattern in cues("identifiers").items():
         kind = name.rpartition(" ")[0]
         text, count = pattern.subn(_mark(kind), text)
@@ -75,7 +75,7 @@ def find_names_by_place(text: str) -> tuple[str, ...]:
     >>> find_names_by_place("患者王小明，男，42岁。")
     ('王小明',)
     """
-    return tuple(dict.fromkeys(each for each in _names(text) if len(each) > 1))
+    return tuple(dict.fromkeys(name for name in _names(text) if len(name) > 1))
 
 
 def _count(removed: Counter[str], kind: str, count: int) -> None:
@@ -105,9 +105,9 @@ def _names(text: str) -> Iterator[str]:
                 yield _NAME_CUES["title-end"].sub("", name)
                 if name.isascii():
                     yield from (
-                        each
-                        for each in re.split(r"[\s,.]+", name)
-                        if len(each) > 2 and not _is_none(each)
+                        part
+                        for part in re.split(r"[\s,.]+", name)
+                        if len(part) > 2 and not _is_none(part)
                     )
 
 
@@ -167,17 +167,17 @@ class DictionaryReader:
             for each in self.linker.link(sentence):
                 kind = _KIND_OF.get(each.kind or "", "")
                 if each.iri and kind and not each.negated and each.justification == LEXICAL:
-                    created = Mention(each.text, kind, NamedNode(each.iri))
-                    results.setdefault((created.words, kind), created)
+                    mention = Mention(each.text, kind, NamedNode(each.iri))
+                    results.setdefault((mention.words, kind), mention)
         return CaseReading(tuple(results.values()))
 
     def conditions(self, text: str) -> Iterator[Linked]:
         """Yield the conditions a text names and does not deny."""
         kinds = Schema.load().subclasses("Condition")
-        for each in self.linker.link(text):
-            named = each.justification == LEXICAL and not each.negated
-            if each.iri and each.kind in kinds and named:
-                yield each
+        for mention in self.linker.link(text):
+            named = mention.justification == LEXICAL and not mention.negated
+            if mention.iri and mention.kind in kinds and named:
+                yield mention
 
 
 @dataclass(slots=True)
@@ -204,9 +204,9 @@ class Importer:
         read = self.reader.read(text)
         mentions = {(each.words, each.kind): each for each in read.mentions}
         answer = "\n".join(map(clean, self._answer(record)))
-        for each in self.dictionary.read(answer).mentions:
-            if each.kind != "symptom":  # of what is answered, not of what is asked
-                mentions.setdefault((each.words, each.kind), each)
+        for mention in self.dictionary.read(answer).mentions:
+            if mention.kind != "symptom":  # of what is answered, not of what is asked
+                mentions.setdefault((mention.words, mention.kind), mention)
         for name, kind in _LISTS:
             for words in lines[name]:
                 mentions.setdefault((words, kind), Mention(words, kind))
@@ -214,8 +214,8 @@ class Importer:
         for before, after, first, second in record.steps():
             steps[Mention(clean(before), first), Mention(clean(after), second)] = None
         for pair in steps:
-            for each in pair:
-                mentions.setdefault((each.words, each.kind), each)
+            for mention in pair:
+                mentions.setdefault((mention.words, mention.kind), mention)
         remaining = tuple(mentions.values())
         group = age_group(text, record.fields.get("age", ""))
         sex = patient_sex(text, record.fields.get("sex", ""))
@@ -256,9 +256,9 @@ class Importer:
         return self.classes.file(list_words(mentions), concepts, patient, names, text)
 
     def _history(self, clean: Callable[[str], str], record: Record) -> Iterator[NamedNode]:
-        for each in self.dictionary.conditions(clean(record.fields.get("history", ""))):
-            if each.iri:
-                yield NamedNode(each.iri)
+        for mention in self.dictionary.conditions(clean(record.fields.get("history", ""))):
+            if mention.iri:
+                yield NamedNode(mention.iri)
 
     @staticmethod
     def _answer(record: Record) -> Iterator[str]:
@@ -310,7 +310,7 @@ class LlmCaseReader:
 
     def read(self, text: str) -> CaseReading:
         """Return the results of both readers."""
-        known = self.dictionary.read(text)
+        reading = self.dictionary.read(text)
         listed = "\n".join(
             f"{iri.rpartition('gbt-')[2].replace('-', '.').upper()} {name}"
             for iri, name in self.classes.names.items()
@@ -319,20 +319,20 @@ class LlmCaseReader:
             reply = self.asker.ask(self.prompt, CaseForm, classes=listed, case=text)
         except OutsideError as fault:
             self.faults[f"case read without the model: {fault}"[:200]] += 1
-            return known
+            return reading
         results = {
-            each.words: Mention(each.words, each.kind)
-            for each in reply.mentions
-            if each.words in text
+            mention.words: Mention(mention.words, mention.kind)
+            for mention in reply.mentions
+            if mention.words in text
         }
         steps = tuple(
-            (results[each.start], results[each.to])
-            for each in reply.steps
-            if each.start in results and each.to in results
+            (results[step.start], results[step.to])
+            for step in reply.steps
+            if step.start in results and step.to in results
         )
-        concepts = {each.words: each for each in known.mentions}
-        mentions = [concepts.get(words, each) for words, each in results.items()]
-        rest = [each for words, each in concepts.items() if words not in results]
+        concepts = {mention.words: mention for mention in reading.mentions}
+        mentions = [concepts.get(words, mention) for words, mention in results.items()]
+        rest = [mention for words, mention in concepts.items() if words not in results]
         return CaseReading(
             (*mentions, *rest), steps, codes=tuple(sorted(reply.classes, key=len)[::-1])
         )

@@ -46,12 +46,12 @@ class Record:
     def text(self) -> str:
         """Return the narrative: the text itself, or complaint, history and examination together."""
         lines = [self.fields.get("text", ""), *(self.fields.get(each, "") for each in _NARRATIVE)]
-        return "\n".join(dict.fromkeys(each for each in lines if each))
+        return "\n".join(dict.fromkeys(line for line in lines if line))
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a field that lists several."""
-        parts = (each.strip() for each in _LIST.split(self.fields.get(name, "")))
-        return tuple(dict.fromkeys(each for each in parts if each))
+        parts = (part.strip() for part in _LIST.split(self.fields.get(name, "")))
+        return tuple(dict.fromkeys(part for part in parts if part))
 
     def steps(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield the reasoning on file: from what to what, and the kinds of both."""
@@ -80,7 +80,7 @@ def read_records(path: Path, limit: int, dropped: Counter[str]) -> Iterator[Reco
     rows: list[Any]
     if ending in {".txt", ".md"}:
         rows = [
-            {"text": each} for each in re.split(r"\n\s*(?:-{3,}|={3,})\s*\n", text) if each.strip()
+            {"text": part} for part in re.split(r"\n\s*(?:-{3,}|={3,})\s*\n", text) if part.strip()
         ]
     elif ending == ".csv":
         rows = _csv(text)
@@ -108,7 +108,7 @@ def _json(text: str, ending: str) -> list[Any]:
         where = f"line {fault.lineno}" if isinstance(fault, json.JSONDecodeError) else "its depth"
         raise UsageError(f"the file of cases is not JSON ({where})") from None
     if isinstance(payload, dict):
-        payload = next((each for each in payload.values() if isinstance(each, list)), [payload])
+        payload = next((item for item in payload.values() if isinstance(item, list)), [payload])
     if not isinstance(payload, list):
         raise UsageError("the file of cases holds neither an array nor an object")
     return payload

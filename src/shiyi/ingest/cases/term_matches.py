@@ -45,9 +45,9 @@ class Terms:
         """Select the labels of every condition in an index."""
         kinds = Schema.load().subclasses("Condition")
         entries = tuple(
-            LayerEntry(index.concepts[each.concept].iri, each.text)
-            for each in index.labels
-            if index.concepts[each.concept].kind in kinds
+            LayerEntry(index.concepts[label.concept].iri, label.text)
+            for label in index.labels
+            if index.concepts[label.concept].kind in kinds
         )
         return cls(entries, embedder, settings)
 
@@ -59,10 +59,10 @@ class Terms:
             for each in case.mentions
             if each.kind != "treatment"
         }
-        known = {fold(each.text): each for each in reversed(self.entries)}
+        entries = {fold(each.text): each for each in reversed(self.entries)}
         links, rest = list[LayerLink](), list[LayerEntry]()
         for iri, mention in mentions.items():
-            entry, term = LayerEntry(iri, mention.words), known.get(fold(mention.words))
+            entry, term = LayerEntry(iri, mention.words), entries.get(fold(mention.words))
             if term and (mention.concept is None or mention.concept.value == term.iri):
                 links.append(LayerLink(entry, term, 1.0, self._threshold, True, LEXICAL))
             else:
@@ -118,4 +118,4 @@ def _triples(link: LayerLink) -> Iterator[tuple[NamedNode, NamedNode, NamedNode 
 
 def list_words(mentions: Iterable[Mention]) -> tuple[str, ...]:
     """Return the words by which a case is classified: conditions, not treatments."""
-    return tuple(each.words for each in mentions if each.kind != "treatment")
+    return tuple(mention.words for mention in mentions if mention.kind != "treatment")

@@ -110,8 +110,8 @@ def read_dataset(path: Path) -> Dataset:
         facts.one(node, RDFS.comment),
     )
     files = {
-        facts.one(each, DCTERMS.title): facts.one(each, DCTERMS.identifier).removeprefix("sha256:")
-        for each in facts.objects(node, DCAT.distribution)
+        facts.one(term, DCTERMS.title): facts.one(term, DCTERMS.identifier).removeprefix("sha256:")
+        for term in facts.objects(node, DCAT.distribution)
     }
     value = facts.one(node, SHIYI.statusOnEntry)
     entry = Status(local_name(value)) if value else Status.CANDIDATE
@@ -146,7 +146,7 @@ def load_repairs(name: str) -> tuple[Repair, ...]:
         return ()
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
     results = [Repair(*row) for row in rows if len(row) == 3]
-    return tuple(sorted(results, key=lambda each: -len(each.wrong)))
+    return tuple(sorted(results, key=lambda repair: -len(repair.wrong)))
 
 
 def describe_text(path: Path, title: str) -> Dataset:
@@ -202,7 +202,7 @@ class AdmissionPolicy:
         """Return the claims with their status on entry; count those that stay candidates."""
         if not self.accepts:
             return list(proposed)
-        return [self._apply_status(each, held_back) for each in proposed]
+        return [self._apply_status(claim, held_back) for claim in proposed]
 
     def _apply_status(self, proposal: ProposedClaim, held_back: Counter[str]) -> ProposedClaim:
         if reason := next(self._against(proposal), ""):

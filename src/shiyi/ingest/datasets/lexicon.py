@@ -58,9 +58,9 @@ class Lexicon:
         of ``kinds`` decides.
         """
         by_kind = self._found.get(fold(form), {})
-        for wanted in (True, False):
+        for term in (True, False):
             for kind in kinds:
-                own = {iri for preferred, iri in by_kind.get(kind, ()) if preferred or not wanted}
+                own = {iri for preferred, iri in by_kind.get(kind, ()) if preferred or not term}
                 if own:
                     return NamedNode(own.pop()) if len(own) == 1 else None
         return None

@@ -44,10 +44,10 @@ def list_files(path: Path, pattern: str) -> list[Path]:
     """
     wanted = pattern.lower()
     names = (wanted, *(f"{wanted}{ending}" for ending in (".gz", ".xz")))
-    known = [path] if path.is_file() else sorted(path.iterdir() if path.is_dir() else ())
+    paths = [path] if path.is_file() else sorted(path.iterdir() if path.is_dir() else ())
     return [
         each
-        for each in known
+        for each in paths
         if each.is_file() and any(fnmatch.fnmatchcase(each.name.lower(), name) for name in names)
     ]
 
@@ -77,8 +77,8 @@ def _rows(
     settings: Settings,
 ) -> Iterator[dict[str, str]]:
     read = (
-        _decode_line(each, path.name, table.encoding)
-        for each in lines(path, settings.ingest.max_text_bytes)
+        _decode_line(block, path.name, table.encoding)
+        for block in lines(path, settings.ingest.max_text_bytes)
     )
     remaining = (line for line in read if not line.startswith("#"))
     delimiter = table.delimiter or ("," if ".csv" in path.name.lower() else "\t")
@@ -214,7 +214,7 @@ class RowReader:
         """Return a function that reads a batch of rows; ``at`` rows of the file stand before."""
 
         def make() -> Content:
-            content, seen = Content(rows=len(rows)), set[Hashable]()
+            content, seen_hashables = Content(rows=len(rows)), set[Hashable]()
             self._described.clear()
             for number, row in enumerate(rows, start=at + 1):
                 self._number = number
@@ -223,8 +223,8 @@ class RowReader:
                 locator = f"{self.file}: {row[self.table.key]}, row {number}"
                 for claim in self._claims(whole, locator, content):
                     values = claim, *((e.source.id, e.quote, e.qualifiers) for e in claim.evidence)
-                    if values not in seen:
-                        seen.add(values)
+                    if values not in seen_hashables:
+                        seen_hashables.add(values)
                         content.proposed.append(ProposedClaim(claim))
             return content
 
@@ -343,10 +343,10 @@ class RowReader:
         row: Row,
         content: Content,
     ) -> NamedNode | None:
-        found = self.names.get((role, words)) or self.lexicons[rule.language].find(words, kinds)
-        if found is None:
+        node = self.names.get((role, words)) or self.lexicons[rule.language].find(words, kinds)
+        if node is None:
             content.unlinked_names.append(UnlinkedName(self._number, row, role, words))
-        return found
+        return node
 
     def _own(self, local: str, class_name: str, content: Content) -> NamedNode | None:
         if not local or local in self.dropped or local == self._nameless:
@@ -379,7 +379,7 @@ class RowReader:
     def _cited_works(self, row: Row, content: Content) -> list[tuple[Source, Confidence]]:
         """Return the works a row cites, each a source of its own; else the dataset itself."""
         cell = row.get(self.table.source_column, "") if self.table.source_column else ""
-        names = [each.strip() for each in cell.split(",") if each.strip()] or [""]
+        names = [part.strip() for part in cell.split(",") if part.strip()] or [""]
         results = []
         for name in names:
             if name not in self._sources:

@@ -124,7 +124,7 @@ def read_mapping(path: Path) -> tuple[Table, ...]:
 
 def parse_mapping(text: str) -> tuple[Table, ...]:
     """Read a mapping from TOML; KeyError or TypeError where it is none."""
-    return tuple(_table(each) for each in tomllib.loads(text)["tables"])
+    return tuple(_table(item) for item in tomllib.loads(text)["tables"])
 
 
 def _table(values: dict[str, Any]) -> Table:
@@ -138,7 +138,7 @@ def _table(values: dict[str, Any]) -> Table:
 
 
 def _freeze(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(each) if isinstance(each, list) else each for key, each in values.items()}
+    return {key: tuple(item) if isinstance(item, list) else item for key, item in values.items()}
 
 
 def fill(template: str, row: Row) -> str:

@@ -57,9 +57,9 @@ class Release:
 
     def file(self, name: str) -> Path | None:
         """Find a file, packed by gzip or not."""
-        for each in (self.folder / f"{name}.RRF", self.folder / f"{name}.RRF.gz"):
-            if each.is_file():
-                return each
+        for path in (self.folder / f"{name}.RRF", self.folder / f"{name}.RRF.gz"):
+            if path.is_file():
+                return path
         return None
 
     @property
@@ -92,7 +92,7 @@ class Release:
         result = mrconso_names(
             self.conso, self.types(), self.filters.languages, self.filters.sources
         )
-        return (each for each in result if not wanted or each.types & wanted)
+        return (name for name in result if not wanted or name.types & wanted)
 
 
 def index_names(release: Release, home: Path) -> int:

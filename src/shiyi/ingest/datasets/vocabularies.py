@@ -139,7 +139,7 @@ def _batches(
 def _sssom(path: Path, settings: Settings) -> Iterator[dict[str, str]]:
     """Yield the rows of a mapping set with IRIs in place of CURIEs."""
     prefixes = dict(_PREFIX.findall(_head(path))) | {"UMLS": UMLS, "umls": UMLS}
-    text = (decode(each, path.name) for each in lines(path, settings.ingest.max_text_bytes))
+    text = (decode(block, path.name) for block in lines(path, settings.ingest.max_text_bytes))
     remaining = (line for line in text if not line.startswith("#"))
     reader = csv.DictReader(remaining, delimiter="\t", quoting=csv.QUOTE_NONE)
     needed = {"subject_id", "predicate_id", "object_id"}
@@ -227,8 +227,8 @@ def _sort(
         cui = values.value.rpartition(":")[2]
         if re.fullmatch(r"UMLS(_CUI)?:C[0-9]{7}", values.value):
             remaining.setdefault(iri, []).append((SKOS.closeMatch, NamedNode(UMLS + cui)))
-    elif (written := _WRITTEN.get(predicate)) and isinstance(values, NamedNode | Literal):
-        remaining.setdefault(iri, []).append((written, values))
+    elif (node := _WRITTEN.get(predicate)) and isinstance(values, NamedNode | Literal):
+        remaining.setdefault(iri, []).append((node, values))
 
 
 def _describer(

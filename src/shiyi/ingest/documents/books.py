@@ -84,12 +84,12 @@ def books() -> Mapping[str, Book]:
 
     Raise :class:`TableError` for years that are no numbers or out of order.
     """
-    found = {}
+    found_books = {}
     for cells in _rows("books"):
         file, title, title_en, author, dynasty, start, end, *rest = cells
         years = _years(f"books.tsv: {file}", start, end)
-        found[file] = Book(file, title, title_en, author, dynasty, *years, *rest)
-    return found
+        found_books[file] = Book(file, title, title_en, author, dynasty, *years, *rest)
+    return found_books
 
 
 @cache
@@ -147,10 +147,10 @@ def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, s
     """Return the headings of a tagged book and what its opening block says of it."""
     results: list[Heading] = []
     fields: dict[str, str] = {}
-    for each in _HEAD.finditer(text):
-        start, end = each.span()
-        own = _mark_lost_characters(each["title"] or "")
-        chapter = (each["chapter"] or each["alone"] or "").strip()
+    for match in _HEAD.finditer(text):
+        start, end = match.span()
+        own = _mark_lost_characters(match["title"] or "")
+        chapter = (match["chapter"] or match["alone"] or "").strip()
         if own == title and not results and not chapter:
             while field := _FIELD.match(text, end):
                 fields[field[1]], end = field[2].strip(), field.end()

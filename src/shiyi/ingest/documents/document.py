@@ -124,15 +124,15 @@ def split_passages(text: str, language: str, minimum: int, limit: int) -> Iterat
 
 def _units(text: str, language: str) -> Iterator[int]:
     """Yield where each sentence, table or paragraph ends, the end of the text last."""
-    tables = [each.span() for each in _TABLE.finditer(text)] if "|" in text else []
-    ends = {each.end() for each in _PARAGRAPH.finditer(text)}
+    tables = [match.span() for match in _TABLE.finditer(text)] if "|" in text else []
+    ends = {match.end() for match in _PARAGRAPH.finditer(text)}
     if language == "zh":
-        ends.update(each.end() for each in _ZH_END.finditer(text))
+        ends.update(match.end() for match in _ZH_END.finditer(text))
     else:
         ends.update(
-            each.end()
-            for each in _EN_END.finditer(text)
-            if not _ABBREVIATED.search(text, max(0, each.start() - 12), each.end())
+            match.end()
+            for match in _EN_END.finditer(text)
+            if not _ABBREVIATED.search(text, max(0, match.start() - 12), match.end())
         )
     for start, stop in tables:
         ends = {end for end in ends if not start < end < stop} | {start, stop}
@@ -158,10 +158,10 @@ def repair_text(raw: str, repairs: Sequence[Repair], join: bool, counted: Counte
     ('主寒热，止渴。\n生山谷。', Counter({'broken lines': 1}))
     """
     text = _join_lines(raw, counted) if join else raw
-    for each in repairs:
-        if result := text.count(each.wrong):
-            counted[each.name] += result
-            text = text.replace(each.wrong, each.right)
+    for repair in repairs:
+        if result := text.count(repair.wrong):
+            counted[repair.name] += result
+            text = text.replace(repair.wrong, repair.right)
     return text.strip()
 
 

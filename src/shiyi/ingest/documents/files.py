@@ -108,7 +108,7 @@ class _TextBuilder:
         start, first = self._open or (self._size, len(self.parts))
         self._open = None
         if title := "".join(self.parts[first:]).strip():
-            self._levels = [each for each in self._levels if each[0] < level] + [(level, title)]
+            self._levels = [row for row in self._levels if row[0] < level] + [(level, title)]
             path = (*self._above, *(name for _, name in self._levels))
             self.headings.append(Heading(start, self._size, path))
 
@@ -156,10 +156,10 @@ def _check_sizes(book: zipfile.ZipFile, path: Path, limit: int) -> None:
     total = sum(each.file_size for each in entries)
     if total > 4 * limit:
         raise TooLargeError(f"{path}, unpacked,", total, 4 * limit, "bytes")
-    for each in entries:
-        if each.file_size > 1_000_000 and each.file_size > _RATIO * max(each.compress_size, 1):
+    for entry in entries:
+        if entry.file_size > 1_000_000 and entry.file_size > _RATIO * max(entry.compress_size, 1):
             raise UsageError(
-                f"{path} is refused: {each.filename} grows {_RATIO}-fold or more when unpacked"
+                f"{path} is refused: {entry.filename} grows {_RATIO}-fold or more when unpacked"
             )
 
 
@@ -297,7 +297,7 @@ def markdown_text(text: str, title: str) -> Parts:
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").disable("inline").parse(text)
-    starts = [0, *(each.end() for each in re.finditer(r"\r\n?|\n", text)), len(text)]
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text)), len(text)]
     results = [
         (int(opening.tag[1]), starts[opening.map[0]], starts[opening.map[1]], content.content)
         for opening, content in pairwise(tokens)
@@ -307,7 +307,7 @@ def markdown_text(text: str, title: str) -> Parts:
     open_levels: list[tuple[int, str]] = []
     headings: list[Heading] = []
     for level, start, end, name in results:
-        open_levels = [each for each in open_levels if each[0] < level] + [(level, name)]
+        open_levels = [row for row in open_levels if row[0] < level] + [(level, name)]
         names = [each for _, each in open_levels]
         path = tuple(names if names[0] == own else [own, *names])
         headings.append(Heading(start, end, path))
@@ -318,5 +318,5 @@ def _plain_headings(text: str, title: str) -> Iterator[Heading]:
     open_: list[tuple[int, str]] = []
     for match in _PLAIN.finditer(text):
         level = _LEVELS.get(match[2] or "卷", 3)
-        open_ = [each for each in open_ if each[0] < level] + [(level, match[1].strip())]
+        open_ = [row for row in open_ if row[0] < level] + [(level, match[1].strip())]
         yield Heading(*match.span(), (title, *(name for _, name in open_)))

@@ -38,10 +38,10 @@ def list_lessons(store: QuadStore, limit: int = MOST) -> tuple[Lesson, ...]:
         islice(_refusals(store), _LOOKED_AT), key=lambda each: (len(each.quote), each.prompt_line())
     )
     by_reason: dict[tuple[str, str], Lesson] = {}
-    for each in results:
-        by_reason.setdefault((each.relation, each.reason), each)
-    chosen = list(by_reason.values())
-    return tuple((*chosen, *(each for each in results if each not in chosen))[:limit])
+    for lesson in results:
+        by_reason.setdefault((lesson.relation, lesson.reason), lesson)
+    lessons = list(by_reason.values())
+    return tuple((*lessons, *(result for result in results if result not in lessons))[:limit])
 
 
 def lessons_section(results: tuple[Lesson, ...]) -> str:
@@ -52,7 +52,7 @@ def lessons_section(results: tuple[Lesson, ...]) -> str:
     """
     if not results:
         return ""
-    lines = "\n".join(each.prompt_line() for each in results)
+    lines = "\n".join(lesson.prompt_line() for lesson in results)
     return (
         "\n## Refused by curators\n\n"
         f"Do not make statements of these kinds again. They are data.\n\n{lines}\n"

@@ -85,13 +85,13 @@ def claim_notes(
 
 def refused_quads(refused: Iterable[Refusal], passage: Passage, place: NamedNode) -> Iterator[Quad]:
     """Yield each statement that no claim was made of, as it was written, and why."""
-    for each in refused:
-        payload = each.statement.model_dump_json()
-        node = resource(f"refused/{content_hash(passage.iri, payload, each.reason)}")
+    for refusal in refused:
+        payload = refusal.statement.model_dump_json()
+        node = resource(f"refused/{content_hash(passage.iri, payload, refusal.reason)}")
         yield Quad(node, RDF.type, SHIYI.RefusedStatement, place)
         yield Quad(node, PROV.wasDerivedFrom, NamedNode(passage.iri), place)
         yield Quad(node, RDF.value, Literal(payload), place)
-        yield Quad(node, RDFS.comment, Literal(each.reason, language="en"), place)
+        yield Quad(node, RDFS.comment, Literal(refusal.reason, language="en"), place)
 
 
 STEPS = (
@@ -131,8 +131,8 @@ class LlmExtractor:
         self._lessons = lessons
         self._asker, self._gate, self._settings = asker, gate, settings
         self._reader = StatementReader(index, Relations.of())
-        self._prompts = {each: Prompt.named(each) for each in STEPS}
-        versions = (each.version for each in self._prompts.values())
+        self._prompts = {step: Prompt.named(step) for step in STEPS}
+        versions = (prompt.version for prompt in self._prompts.values())
         self.version = content_hash(asker.model.name, *versions)[:12]
 
     def trust(self, settings: IngestSettings) -> float:
@@ -144,13 +144,13 @@ class LlmExtractor:
     ) -> Sequence[Extraction]:
         """Read passages, ``models.concurrency`` at a time; repair what the gate refuses."""
         language = document.language
-        readings = self._each(lambda each: self._read(each, language), passages)
+        readings = self._each(lambda passage: self._read(passage, language), passages)
         for _ in range(self._settings.ingest.repair_rounds):
             faulty = self._faulty(readings, document)
             if not faulty:
                 break
-            self._each(lambda each: self._repair(each[0], each[1], language), faulty)
-        return [self._extraction(each, document, place) for each in readings]
+            self._each(lambda row: self._repair(row[0], row[1], language), faulty)
+        return [self._extraction(passage, document, place) for passage in readings]
 
     def _each(self, work: Callable[[_T], _R], things: Iterable[_T]) -> list[_R]:
         with ThreadPoolExecutor(max(1, self._settings.models.concurrency), "shiyi-llm") as pool:
@@ -206,13 +206,13 @@ class LlmExtractor:
         """Make claims of statements; the same claim on the same quote is made once."""
         chosen = (*reading.chosen, *ATTRIBUTES)
         known = {_identity(created) for _, created in reading.made}
-        for each in dict.fromkeys(values):
-            read = self._reader.read(each, reading.passage, chosen, language)
+        for statement in dict.fromkeys(values):
+            read = self._reader.read(statement, reading.passage, chosen, language)
             if isinstance(read, Refusal):
                 reading.refused.append(read)
             elif _identity(read) not in known:
                 known.add(_identity(read))
-                reading.made.append((each, read))
+                reading.made.append((statement, read))
 
     def _faulty(
         self, readings: Iterable[_Passage], document: Document
@@ -220,15 +220,15 @@ class LlmExtractor:
         """Return for each passage the statements to repair: those refused or breaking a shape."""
         results = []
         for reading in readings:
-            proposed = [
+            claims = [
                 propose_claim(created, reading.passage, document, self, self._settings)
                 for _, created in reading.made
             ]
-            wrong = [each for each in reading.refused if each.is_repairable]
-            judged = self._gate.judge(proposed)
-            for (statement, _), each in zip(reading.made, judged, strict=True):
-                if each.faults:
-                    reason = each.faults[0].message_en or each.faults[0].component
+            wrong = [refusal for refusal in reading.refused if refusal.is_repairable]
+            judged_results = self._gate.judge(claims)
+            for (statement, _), result in zip(reading.made, judged_results, strict=True):
+                if result.faults:
+                    reason = result.faults[0].message_en or result.faults[0].component
                     wrong.append(Refusal(statement, "breaks a shape", reason))
             if wrong:
                 results.append((reading, wrong))
@@ -237,8 +237,8 @@ class LlmExtractor:
     def _repair(self, reading: _Passage, wrong: list[Refusal], language: str) -> None:
         passage = reading.passage
         words = "\n".join(
-            f"{number}: {each.statement.model_dump_json()} refused: {each.reason}"
-            for number, each in enumerate(wrong, 1)
+            f"{number}: {refusal.statement.model_dump_json()} refused: {refusal.reason}"
+            for number, refusal in enumerate(wrong, 1)
         )
         try:
             mended = self._asker.ask(
@@ -253,9 +253,9 @@ class LlmExtractor:
             reading.made, reading.refused, reading.notes = [], [], None
             reading.parked = str(fault)
             return
-        for each in mended.repairs:
-            if 1 <= each.number <= len(wrong) and (each.withdraw or each.statement):
-                self._replace(reading, wrong[each.number - 1], each, language)
+        for repair in mended.repairs:
+            if 1 <= repair.number <= len(wrong) and (repair.withdraw or repair.statement):
+                self._replace(reading, wrong[repair.number - 1], repair, language)
 
     def _replace(
         self, reading: _Passage, old: Refusal, repair: forms.Repair, language: str
@@ -269,8 +269,8 @@ class LlmExtractor:
             if withdrawn not in reading.refused:
                 reading.refused.append(withdrawn)
         else:
-            reading.refused = [each for each in reading.refused if each != old]
-        reading.made = [each for each in reading.made if each[0] != old.statement]
+            reading.refused = [refusal for refusal in reading.refused if refusal != old]
+        reading.made = [row for row in reading.made if row[0] != old.statement]
         if repair.statement and not repair.withdraw:
             self._add_claims(reading, [repair.statement], language)
 
@@ -284,7 +284,7 @@ class LlmExtractor:
         if reading.notes:
             quads += note_quads(reading.notes, passage, document, place, self._reader)
         quads += claim_notes(reading.made, passage, document, place)
-        results = tuple(created for _, created in reading.made)
+        results = tuple(statement for _, statement in reading.made)
         return Extraction(results, unlinked, tuple(quads), refused)
 
 

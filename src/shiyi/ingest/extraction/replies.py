@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 def _clean(text: str) -> str:
     """Refuse control characters and lone surrogates."""
-    for each in text:
-        if unicodedata.category(each) in {"Cc", "Cs", "Co", "Cn"} and each not in "\n\t":
+    for character in text:
+        if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} and character not in "\n\t":
             raise ValueError("holds a control character")
     return text
 

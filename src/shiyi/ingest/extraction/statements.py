@@ -46,7 +46,7 @@ class StatementReader:
     def __init__(self, index: LabelIndex, relations: Relations) -> None:
         self.relations = relations
         self._lexicons = (Lexicon(index, "zh"), Lexicon(index, "en"), Lexicon(index, "la"))
-        self._kind = {each.iri: each.kind for each in index.concepts}
+        self._kind = {concept.iri: concept.kind for concept in index.concepts}
 
     def read(
         self, statement: Statement, passage: Passage, chosen: tuple[str, ...], language: str
@@ -108,8 +108,8 @@ class StatementReader:
     ) -> NamedNode | Refusal:
         """Return the one thing of this name, of the classes a relation takes if there is one."""
         every = frozenset(self.relations.schema.parents)
-        for wanted in (classes, every):
-            if result := self.find(name, self.relations.kinds(wanted)):
+        for group in (classes, every):
+            if result := self.find(name, self.relations.kinds(group)):
                 return result
         return Refusal(statement, UNLINKED, f"{name!r} {UNLINKED}")
 

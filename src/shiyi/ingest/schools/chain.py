@@ -47,7 +47,7 @@ class Step:
     def line(self) -> str:
         """Return the triple as a line with tabs."""
         return "\t".join(
-            " ".join(each.split()) for each in (self.subject, self.relation, self.object)
+            " ".join(name.split()) for name in (self.subject, self.relation, self.object)
         )
 
 
@@ -95,9 +95,9 @@ class ChainBuilder:
     ) -> dict[str, list[tuple[str, NamedNode]]]:
         results: dict[str, list[tuple[str, NamedNode]]] = {}
         every = self.reader.relations.kinds(frozenset({"Condition", "Therapy", "Formula"}))
-        for each in mentions:
-            if concept := each.concept or self.reader.find(each.words, every):
-                results.setdefault(each.kind, []).append((each.words, concept))
+        for mention in mentions:
+            if concept := mention.concept or self.reader.find(mention.words, every):
+                results.setdefault(mention.kind, []).append((mention.words, concept))
         return results
 
     def _fits(self, subject: NamedNode, relation: str, value: NamedNode) -> bool:
@@ -120,11 +120,11 @@ class ChainBuilder:
             answer=case.answer,
         )
         where = fold(f"{case.text}\n{case.answer}")
-        for each in reply.triples:
-            stated = fold(each.subject) in where and fold(each.object) in where
-            if not stated or each.relation not in relations.names:
+        for triple in reply.triples:
+            stated = fold(triple.subject) in where and fold(triple.object) in where
+            if not stated or triple.relation not in relations.names:
                 continue
-            prop = relations.schema.property(each.relation)
-            subject = self.reader.find(each.subject, relations.kinds(prop.domain))
-            thing = self.reader.find(each.object, relations.kinds(prop.range))
-            yield Step(each.subject, each.relation, each.object, subject, thing)
+            prop = relations.schema.property(triple.relation)
+            subject = self.reader.find(triple.subject, relations.kinds(prop.domain))
+            thing = self.reader.find(triple.object, relations.kinds(prop.range))
+            yield Step(triple.subject, triple.relation, triple.object, subject, thing)

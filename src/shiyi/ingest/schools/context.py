@@ -77,9 +77,9 @@ class GeneralKnowledge:
                 for q in self.store.match(None, RDF.type, SHIYI.Passage)
                 if isinstance(q.subject, NamedNode)
             },
-            key=lambda each: each.value,
+            key=lambda node: node.value,
         )[:_PASSAGES]
-        return nodes, self._rows([self._text(each) for each in nodes])
+        return nodes, self._rows([self._text(node) for node in nodes])
 
     @cached_property
     def _claims(self) -> tuple[list[NamedNode], list[str], Vectors]:
@@ -91,7 +91,7 @@ class GeneralKnowledge:
             if isinstance(target.object, NamedNode):
                 words = (target.subject, target.predicate, target.object)
                 claims.append(quad.subject)
-                sentences.append(" ".join(self._label(text(each)) for each in words))
+                sentences.append(" ".join(self._label(text(term)) for term in words))
         order = sorted(range(len(claims)), key=lambda place: claims[place].value)
         sentences = [sentences[place] for place in order]
         return [claims[place] for place in order], sentences, self._rows(sentences)

@@ -51,8 +51,8 @@ class School:
         place = self.place(dataset)
         yield Quad(self.iri, RDF.type, SHIYI.School, place)
         yield Quad(self.iri, RDFS.label, Literal(self.name), place)
-        for each in dict.fromkeys((dataset.source.iri, *sources)):
-            yield Quad(each, SHIYI.belongsToSchool, self.iri, place)
+        for node in dict.fromkeys((dataset.source.iri, *sources)):
+            yield Quad(node, SHIYI.belongsToSchool, self.iri, place)
 
 
 class ReasoningForm(Form):
@@ -93,13 +93,13 @@ class Overlay:
         place, digest = self.school.place(self.dataset), content_hash(case.text, case.answer)
         node = resource(f"chain/{content_hash(place.value, digest)}")
         written = resource(f"reasoning/{content_hash(place.value, digest)}")
-        recalled = self.general.recall([f"{e.subject} {e.relation} {e.object}" for e in steps])
-        books = self.general.passages_of(recalled, case.text)
-        reasoning = self._write_reasoning(case, steps, recalled, [value for _, value in books])
+        nodes = self.general.recall([f"{e.subject} {e.relation} {e.object}" for e in steps])
+        books = self.general.passages_of(nodes, case.text)
+        reasoning = self._write_reasoning(case, steps, nodes, [value for _, value in books])
         yield Quad(node, RDF.type, SHIYI.ReasoningChain, place)
         yield Quad(node, RDFS.label, Literal(case.text, language=case.language), place)
         yield Quad(node, SHIYI.answerText, Literal(case.answer, language=case.language), place)
-        yield Quad(node, RDF.value, Literal("\n".join(each.line for each in steps)), place)
+        yield Quad(node, RDF.value, Literal("\n".join(step.line for step in steps)), place)
         yield Quad(node, PROV.wasDerivedFrom, self.dataset.source.iri, place)
         yield Quad(written, RDF.type, SHIYI.ReasoningText, place)
         yield Quad(written, RDF.value, Literal(reasoning, language=case.language), place)
@@ -110,7 +110,7 @@ class Overlay:
             yield Quad(node, SHIYI.hasStep, claim.iri, place)
             yield Quad(claim.iri, SHIYI.reasonedIn, written, place)
             self.counts["claim of the school"] += 1
-        for claim_iri in recalled:
+        for claim_iri in nodes:
             yield Quad(claim_iri, SHIYI.reasonedIn, written, place)
         self.counts["chain"] += 1
 
@@ -123,22 +123,22 @@ class Overlay:
             passage=graph,
             activity="school-1",
         )
-        created = [
+        claims = [
             Claim(
-                each.subject_iri,
-                each.predicate,
-                each.object_iri,
+                step.subject_iri,
+                step.predicate,
+                step.object_iri,
                 (evidence,),
                 status=Status.CANDIDATE,
             )
-            for each in steps
-            if each.predicate and each.subject_iri and each.object_iri
+            for step in steps
+            if step.predicate and step.subject_iri and step.object_iri
         ]
-        judged = self.gate.judge([ProposedClaim(each) for each in created])
-        for each in judged:
-            if each.faults:
-                self.counts[f"refused: {each.faults[0].message_en}"] += 1
-        return [each.proposed.claim for each in judged if not each.faults]
+        results = self.gate.judge([ProposedClaim(claim) for claim in claims])
+        for result in results:
+            if result.faults:
+                self.counts[f"refused: {result.faults[0].message_en}"] += 1
+        return [each.proposed.claim for each in results if not each.faults]
 
     def _write_reasoning(
         self, case: Case, steps: Sequence[Step], recalled: Sequence[NamedNode], books: Sequence[str]
@@ -148,12 +148,12 @@ class Overlay:
                 Prompt.named("write-reasoning"),
                 ReasoningForm,
                 question=case.text,
-                triples="\n".join(each.line for each in steps),
+                triples="\n".join(step.line for step in steps),
                 books="\n\n".join(books) or "-",
                 answer=case.answer,
             )
             return reply.reasoning
-        known = [self.general.sentence(each) for each in recalled[:3]]
+        known = [self.general.sentence(node) for node in recalled[:3]]
         return compose_reasoning(case, steps, known)
 
 
@@ -167,12 +167,12 @@ def compose_reasoning(case: Case, steps: Sequence[Step], known: Sequence[str]) -
     """
     zh, lines = case.language == "zh", list[str]()
     values = {key: texts[not zh] for key, texts in sentences("reasoning").items()}
-    for each in steps:
-        if each.relation == "leadsTo":
-            lines.append(values["leads_to"].format(s=each.subject, o=each.object))
+    for step in steps:
+        if step.relation == "leadsTo":
+            lines.append(values["leads_to"].format(s=step.subject, o=step.object))
         else:
-            word = _word(each.relation, zh)
-            lines.append(values["relation"].format(s=each.subject, p=word, o=each.object))
+            word = _word(step.relation, zh)
+            lines.append(values["relation"].format(s=step.subject, p=word, o=step.object))
     if known:
         lines.append(values["known"].format(known=values["semicolon"].join(known)))
     answer = "；".join(case.answer.splitlines()).rstrip("。.")

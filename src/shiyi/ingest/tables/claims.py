@@ -63,9 +63,9 @@ class ClaimTableReader:
     def read(self, folder: Path) -> list[Claim]:
         """Read every claim table of ``folder``; claims that say the same are joined."""
         claims: dict[str, Claim] = {}
-        for each in self.read_cells(folder):
-            known = claims.get(each.claim.iri.value)
-            claims[each.claim.iri.value] = known.join(each.claim) if known else each.claim
+        for cell in self.read_cells(folder):
+            claim = claims.get(cell.claim.iri.value)
+            claims[cell.claim.iri.value] = claim.join(cell.claim) if claim else cell.claim
         return list(claims.values())
 
     def read_cells(self, folder: Path) -> Iterator[ClaimCell]:
@@ -76,10 +76,10 @@ class ClaimTableReader:
             properties = [] if long else [c for c in header if c not in _COMMON and c != "note"]
             self._check_header(header, rows, long, properties)
             for row in rows:
-                for each in self._long(row) if long else self._wide(row, properties):
-                    value = self._align_symmetric(each.claim, claims)
+                for cell in self._long(row) if long else self._wide(row, properties):
+                    value = self._align_symmetric(cell.claim, claims)
                     claims.add(value.iri.value)
-                    yield ClaimCell(row, each.column, each.value, value)
+                    yield ClaimCell(row, cell.column, cell.value, value)
 
     def _align_symmetric(self, claim: Claim, claims: set[str]) -> Claim:
         """Swap the ends of a symmetric claim that stands already the other way."""
@@ -150,9 +150,9 @@ class ClaimTableReader:
         if rating and rating not in RATINGS:
             self.faults.unknown(row.at("rating"), "rating", rating, RATINGS)
         elif rating and predicate == SHIYI.isEffectiveFor:
-            wanted, polarity = assess_rating(predicate, rating)
-            if written != (wanted, polarity):
-                name = f"{polarity.value} {local_name(wanted.value)}"
+            node, polarity = assess_rating(predicate, rating)
+            if written != (node, polarity):
+                name = f"{polarity.value} {local_name(node.value)}"
                 self.faults.add(row.at("rating"), f"{rating!r} is no such effect: write {name}")
 
     def _check_guidance(self, row: Row, predicate: NamedNode) -> None:

@@ -85,11 +85,11 @@ class Concepts:
         self._schema = schema
         self._preferred: dict[str, list[Concept]] = defaultdict(list)
         self._alias: dict[str, list[Concept]] = defaultdict(list)
-        for each in self.by_id.values():
-            for label in dict.fromkeys((each.zh, each.en)):
-                self._preferred[label.casefold()].append(each)
-            for label in dict.fromkeys((*each.alt_zh, *each.alt_en, *each.latin)):
-                self._alias[label.casefold()].append(each)
+        for concept in self.by_id.values():
+            for label in dict.fromkeys((concept.zh, concept.en)):
+                self._preferred[label.casefold()].append(concept)
+            for label in dict.fromkeys((*concept.alt_zh, *concept.alt_en, *concept.latin)):
+                self._alias[label.casefold()].append(concept)
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -104,9 +104,9 @@ class Concepts:
             return cell
         for labels in (self._preferred, self._alias):
             fitting = [
-                each
-                for each in labels.get(cell.casefold(), ())
-                if self._schema.fits(each.class_name, classes)
+                label
+                for label in labels.get(cell.casefold(), ())
+                if self._schema.fits(label.class_name, classes)
             ]
             if len(fitting) == 1:
                 return fitting[0].id
@@ -183,7 +183,7 @@ def resolve_broader(concept: Concept, concepts: Concepts, faults: Faults) -> lis
         )
         for cell in concept.broader
     ]
-    return [each for each in results if each]
+    return [result for result in results if result]
 
 
 def check_acyclic(parents: dict[str, list[str]], concepts: Concepts, faults: Faults) -> None:

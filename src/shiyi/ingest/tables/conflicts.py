@@ -41,12 +41,12 @@ def missing_conflicts(store: QuadStore) -> list[Quad]:
         if isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
     ]
     broader: dict[str, list[str]] = defaultdict(list)
-    for node in {each.object for each in values if each.predicate == SHIYI.hasNature}:
+    for node in {value.object for value in values if value.predicate == SHIYI.hasNature}:
         if isinstance(node, NamedNode):
             above = store.match(node, SKOS.broader, None, default)
             broader[local_name(node.value)] = [local_name(text(quad.object)) for quad in above]
-    stored = set(store.match(None, SHIYI.conflictsWith, None, default))
-    return sorted(set(conflict_quads(values, broader)) - stored, key=str)
+    quads = set(store.match(None, SHIYI.conflictsWith, None, default))
+    return sorted(set(conflict_quads(values, broader)) - quads, key=str)
 
 
 def conflict_quads(

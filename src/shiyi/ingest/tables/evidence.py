@@ -68,14 +68,14 @@ def read_pointers(folder: Path | None = None, faults: Faults | None = None) -> I
 
     Raise :class:`TableError` for rows that cannot be read, unless ``faults`` collects them.
     """
-    collected = faults if faults is not None else Faults()
-    for header, rows in read_tables(folder or artefact(EVIDENCE), collected):
-        check_columns(header, COLUMNS, COLUMNS, rows, collected)
+    collected_faults = faults if faults is not None else Faults()
+    for header, rows in read_tables(folder or artefact(EVIDENCE), collected_faults):
+        check_columns(header, COLUMNS, COLUMNS, rows, collected_faults)
         for row in rows:
-            if pointer := _pointer(row, collected):
+            if pointer := _pointer(row, collected_faults):
                 yield pointer
     if faults is None:
-        collected.raise_if_any()
+        collected_faults.raise_if_any()
 
 
 def _pointer(row: Row, faults: Faults) -> PointerRow | None:
@@ -136,10 +136,10 @@ def attach_evidence(
         ends = resource(row.subject), getattr(SHIYI, row.predicate), resource(row.object)
         supports = row.verdict != CONTRADICTS
         polarity = Polarity.POSITIVE if supports else Polarity.NEGATIVE
-        known = results.get(claim_iri(*ends, polarity).value)
+        claim = results.get(claim_iri(*ends, polarity).value)
         evidence = _evidence(row, source, kind, weights)
-        if known:
-            results[known.iri.value] = _with_pointer(known, evidence, row)
+        if claim:
+            results[claim.iri.value] = _with_pointer(claim, evidence, row)
         elif not supports and claim_iri(*ends, Polarity.POSITIVE).value in results:
             denial = Claim(*ends, (evidence,), polarity, Status.CANDIDATE)
             results[denial.iri.value] = denial
@@ -156,8 +156,8 @@ def _with_pointer(claim: Claim, evidence: Evidence, row: PointerRow) -> Claim:
         for each in claim.evidence
         if each.source == evidence.source and each.activity == "curation" and each.kind.is_opened
     ]
-    cited = [each for each in same if each.locator in (row.key, f"{row.file} {row.key}")]
-    old = next(iter(cited or (same if len(same) == 1 else ())), None)
+    cited_evidence = [each for each in same if each.locator in (row.key, f"{row.file} {row.key}")]
+    old = next(iter(cited_evidence or (same if len(same) == 1 else ())), None)
     if old:
         evidence = replace(evidence, qualifiers=old.qualifiers, confidence=old.confidence)
     return replace(claim, evidence=(*(e for e in claim.evidence if e is not old), evidence))
@@ -179,8 +179,8 @@ def _corpora(folder: Path | None) -> dict[str, tuple[str, str, bool]]:
     """Return source and kind of evidence of each corpus, and whether each key is a book."""
     with ((folder or artefact(EVIDENCE)) / "corpora.toml").open("rb") as file:
         return {
-            name: (each["source"], each["kind"], each.get("books", False))
-            for name, each in tomllib.load(file).items()
+            name: (item["source"], item["kind"], item.get("books", False))
+            for name, item in tomllib.load(file).items()
         }
 
 

@@ -149,8 +149,8 @@ def choose_cuis(results: Iterable[tuple[str, str, float, str]]) -> dict[str, str
 def mapping_quads(mappings: list[Mapping]) -> Iterator[Quad]:
     """Yield the SKOS links, and for each concept the literal of its best CUI."""
     default = DefaultGraph()
-    for each in mappings:
-        yield Quad(each.node, each.predicate, NamedNode(each.object), default)
+    for mapping in mappings:
+        yield Quad(mapping.node, mapping.predicate, NamedNode(mapping.object), default)
     names = {iri: name for name, iri in LINKS.items()}
     rows = ((e.subject, names[e.predicate], e.confidence, e.cui) for e in mappings)
     for subject, cui in choose_cuis(rows).items():
@@ -188,9 +188,9 @@ def table_quads(folder: Path) -> Iterator[Quad]:
     for path in sorted(folder.glob("*.sssom.tsv")):
         place = NamedNode(f"{SETS}{path.name.removesuffix('.sssom.tsv')}")
         lines = path.read_text(encoding="utf-8").splitlines()
-        yield from head_quads((each for each in lines if each.startswith("#")), place)
-        rows = [each.split("\t") for each in lines if each.strip() and not each.startswith("#")]
-        for cells in (dict(zip(rows[0], each, strict=False)) for each in rows[1:]):
+        yield from head_quads((line for line in lines if line.startswith("#")), place)
+        rows = [line.split("\t") for line in lines if line.strip() and not line.startswith("#")]
+        for cells in (dict(zip(rows[0], row, strict=False)) for row in rows[1:]):
             name = cells["subject_id"].removeprefix("shiyi:").removeprefix("id:")
             term = name.removeprefix(TERM)
             subject = VOCAB + term if name.startswith(TERM) else resource(name).value

@@ -87,11 +87,11 @@ class Starter:
 
     def counts(self) -> dict[str, int]:
         """Count concepts by class, and claims, evidence, sources and mappings."""
-        by_class = Counter(each.class_name for each in self.concepts.by_id.values())
+        by_class = Counter(concept.class_name for concept in self.concepts.by_id.values())
         return dict(sorted(by_class.items())) | {
             "concepts": len(self.concepts),
             "claims": len(self.claims),
-            "evidence": sum(len(each.evidence) for each in self.claims),
+            "evidence": sum(len(claim.evidence) for claim in self.claims),
             "sources": len(self.sources),
             "mappings": len(self.mappings),
         }
@@ -156,7 +156,7 @@ def vocabulary_quads() -> Iterator[Quad]:
 
 def top_quads(concepts: Concepts, broader: Mapping[str, list[str]]) -> Iterator[Quad]:
     """Yield the top concepts of each scheme: those of its kind with nothing broader."""
-    for each in concepts.by_id.values():
-        if not broader[each.id]:
-            scheme = resource(f"scheme-{KINDS[each.class_name]}")
-            yield Quad(scheme, SKOS.hasTopConcept, each.iri, DefaultGraph())
+    for concept in concepts.by_id.values():
+        if not broader[concept.id]:
+            scheme = resource(f"scheme-{KINDS[concept.class_name]}")
+            yield Quad(scheme, SKOS.hasTopConcept, concept.iri, DefaultGraph())

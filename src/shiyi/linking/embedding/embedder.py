@@ -103,9 +103,9 @@ def write_static(weights: Vectors, tokenizer: "Tokenizer", out: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         model.save_pretrained(folder)
         for name in ("config.json", WEIGHTS, "modules.json", "tokenizer.json"):
-            made = Path(folder) / name
-            made.chmod(0o644)
-            made.replace(out / name)
+            path = Path(folder) / name
+            path.chmod(0o644)
+            path.replace(out / name)
     return out
 
 
@@ -176,8 +176,8 @@ def cross_encoder(name: str) -> Callable[[str, Sequence[str]], list[float]]:
         ) from fault
 
     def score(question: str, texts: Sequence[str]) -> list[float]:
-        pairs = [(question, each) for each in texts]
-        return [float(each) for each in model.predict(pairs, show_progress_bar=False)]
+        pairs = [(question, text) for text in texts]
+        return [float(item) for item in model.predict(pairs, show_progress_bar=False)]
 
     return score
 

@@ -37,7 +37,7 @@ def search_nearest(
     [[(1, 1.0), (0, 0.0)]]
     """
     return (
-        [_best(each, k) for each in _cosines(rows, queries, mask)]
+        [_best(cosine, k) for cosine in _cosines(rows, queries, mask)]
         if len(rows)
         else [[]] * len(queries)
     )
@@ -110,11 +110,11 @@ class LabelVectors:
 
     def above(self, texts: Sequence[str], minimum: float) -> list[list[tuple[int, float]]]:
         """Return for each text every label with a cosine of at least ``minimum``, nearest first."""
-        found = []
+        results = []
         for cosines in _cosines(self.rows, self.embedder.encode(texts)):
             count = int((cosines >= minimum).sum())
-            found.append(_best(cosines, count) if count else [])
-        return _positive(found)
+            results.append(_best(cosines, count) if count else [])
+        return _positive(results)
 
     def save(self, folder: Path) -> Path:
         """Write the vectors, whole or not at all."""
@@ -127,20 +127,20 @@ class LabelVectors:
 
         Raise :class:`IndexMismatchError` where it is damaged, or is of another model or release.
         """
-        mapped = Memmap.open(
+        memmap = Memmap.open(
             folder / FILE, format=FORMAT, model=embedder.identity, release=index.release
         )
-        rows = mapped["label"]
+        rows = memmap["label"]
         if len(rows) != len(index.labels):
             raise IndexMismatchError(
-                f"{mapped.path} has {len(rows)} vectors and not {len(index.labels)}: "
+                f"{memmap.path} has {len(rows)} vectors and not {len(index.labels)}: "
                 "run `shiyi index`"
             )
         return cls(rows, embedder, index.release)
 
 
 def _positive(neighbours: list[Near]) -> list[Near]:
-    return [[(place, max(0.0, cosine)) for place, cosine in near] for near in neighbours]
+    return [[(place, max(0.0, cosine)) for place, cosine in neighbour] for neighbour in neighbours]
 
 
 GRAPH_FILE: Final = "vectors.usearch"
@@ -180,8 +180,8 @@ class ApproximateVectors:
     def above(self, texts: Sequence[str], minimum: float) -> list[list[tuple[int, float]]]:
         """Return for each text those of about the 50 nearest with a cosine of ``minimum``."""
         return [
-            [(place, cosine) for place, cosine in found if cosine >= minimum]
-            for found in self.search(texts, _ABOVE)
+            [(place, cosine) for place, cosine in group if cosine >= minimum]
+            for group in self.search(texts, _ABOVE)
         ]
 
     def nearest(self, row: Vectors, k: int) -> list[tuple[int, float]]:

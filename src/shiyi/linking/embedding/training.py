@@ -30,20 +30,20 @@ class Pair(NamedTuple):
 
 def pairs_of_tables(folder: Path) -> list[Pair]:
     """Read zh–en, alias–label, Latin–label and term–definition pairs from the concept tables."""
-    found: dict[Pair, None] = {}
+    results: dict[Pair, None] = {}
     for row in read_rows(folder):
         if row["class"] in KINDS:
             for one, other in _pairs(row):
                 pair = Pair(fold(one), fold(other), row["id"], row["class"])
                 if pair.one and pair.other and pair.one != pair.other:
-                    found[pair] = None
-    return list(found)
+                    results[pair] = None
+    return list(results)
 
 
 def _pairs(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     zh, en = row["zh"], row["en"]
-    aliases_zh = [each for each in row.get("alt_zh", "").split("|") if each]
-    aliases_en = [each for each in row.get("alt_en", "").split("|") if each]
+    aliases_zh = [part for part in row.get("alt_zh", "").split("|") if part]
+    aliases_en = [part for part in row.get("alt_en", "").split("|") if part]
     yield zh, en
     for alias in aliases_zh:
         yield alias, zh
@@ -113,13 +113,13 @@ def train_tokenizer(texts: Iterable[str], size: int) -> "Tokenizer":
 
 
 def _substrings(words: Counter[str]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    results: Counter[str] = Counter()
     for word, often in words.items():
         for start in range(len(word)):
             for end in range(start + 1, min(start + LONGEST, len(word)) + 1):
-                found[word[start:end]] += often * (end - start)
+                results[word[start:end]] += often * (end - start)
     return Counter(
-        {piece: n for piece, n in found.items() if len(piece) == 1 or n > 2 * len(piece)}
+        {piece: n for piece, n in results.items() if len(piece) == 1 or n > 2 * len(piece)}
     )
 
 
@@ -169,7 +169,7 @@ def train_shipped(out: Path | None = None, seed: int = 7) -> str:
     """Train on the concept tables, write the model to ``out`` (or where it ships); report it."""
     pairs = pairs_of_tables(_tables())
     folder = train_embeddings(pairs, out or SHIPPED, seed)
-    size = sum(each.stat().st_size for each in folder.iterdir()) / 1e6
+    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
     return f"{folder}: trained on {len(pairs)} pairs, {size:.1f} MB; run `shiyi index` to use it"
 
 
@@ -212,7 +212,7 @@ def fine_tune(name: str, out: Path, seed: int = 7, samples: int = SAMPLES, epoch
     if samples < 2 or epochs < 1:
         raise UsageError("fine-tuning takes at least two samples and one epoch")
     torch, transformers, loss_of = _import_trainer()
-    pairs = [each._replace(kind=_section(each)) for each in pairs_of_tables(_tables())]
+    pairs = [table._replace(kind=_section(table)) for table in pairs_of_tables(_tables())]
     chance = random.Random(seed)  # noqa: S311 - an order, no secret
     chance.shuffle(pairs)
     torch.manual_seed(seed)

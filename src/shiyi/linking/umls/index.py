@@ -66,7 +66,7 @@ def _count_shared(
 
 
 def _hashes(three: Collection[NDArray[np.uint8]]) -> NDArray[np.uint32]:
-    one, two, last = (each.astype(np.uint32) for each in three)
+    one, two, last = (item.astype(np.uint32) for item in three)
     mixed = (one << 16 | two << 8 | last) * np.uint32(2654435761)  # Knuth's multiplier
     return np.asarray(mixed >> np.uint32(32 - _BITS), np.uint32)
 
@@ -112,8 +112,8 @@ class SortedHashes:
         if kind is None:
             self._put_down()
             self._merge()
-        for each in self._runs:
-            each.unlink(missing_ok=True)
+        for path in self._runs:
+            path.unlink(missing_ok=True)
 
     def _put_down(self) -> None:
         if self._count:
@@ -123,7 +123,7 @@ class SortedHashes:
         self._late, self._count = [], 0
 
     def _merge(self) -> None:
-        runs = [np.memmap(each, np.uint64, "r") for each in self._runs]
+        runs = [np.memmap(path, np.uint64, "r") for path in self._runs]
         edges = [np.uint64(part * ((1 << 64) // _PARTS)) for part in range(1, _PARTS)]
         cuts = [[0, *np.searchsorted(run, edges).tolist(), len(run)] for run in runs]
         with self._path.open("wb") as out:
@@ -162,7 +162,7 @@ class WordIndex:
         """Return whether a name may have a word with one letter more, fewer or other."""
         if len(word) < FORGIVEN:
             return False
-        return any(_holds(self._spellings, _hash(each)) for each in _deletions(word))
+        return any(_holds(self._spellings, _hash(deletion)) for deletion in _deletions(word))
 
     def find_same_words(self, words: Sequence[str]) -> list[int]:
         """Return the places of the names of these words and no others, in any order."""
@@ -178,14 +178,14 @@ def write_words(names: Iterable[tuple[int, Sequence[str]]], folder: Path) -> Non
     places: list[NDArray[np.uint32]] = []
     late: set[str] = set()
     with (
-        SortedHashes(folder / "words.bin") as known,
+        SortedHashes(folder / "words.bin") as hashes,
         SortedHashes(folder / "spellings.bin") as spellings,
     ):
         for batch in _batches(names):
             fresh = {singular(word) for _, words in batch for word in words} - late
-            known.add(map(_hash, fresh))
+            hashes.add(map(_hash, fresh))
             long = (word for word in fresh if len(word) >= FORGIVEN and word.isalpha())
-            spellings.add(_hash(each) for word in long for each in _deletions(word))
+            spellings.add(_hash(deletion) for word in long for deletion in _deletions(word))
             late = late | fresh if len(late) < _LATE else fresh
             keys.append(np.array([_hash(_key(words)) for _, words in batch], np.uint64))
             places.append(np.array([place for place, _ in batch], np.uint32))
@@ -227,8 +227,8 @@ def _batches(
     names: Iterable[tuple[int, Sequence[str]]], size: int = 20_000
 ) -> Iterator[list[tuple[int, Sequence[str]]]]:
     batch: list[tuple[int, Sequence[str]]] = []
-    for each in names:
-        batch.append(each)
+    for name in names:
+        batch.append(name)
         if len(batch) == size:
             yield batch
             batch = []
@@ -270,7 +270,7 @@ class UmlsNames:
             about = json.loads((folder / "umls.json").read_text("utf-8"))
             if about["format"] != FORMAT:
                 raise ValueError(f"format {about['format']}")
-            self._kinds = [frozenset(each) for each in about["kinds"]]
+            self._kinds = [frozenset(item) for item in about["kinds"]]
             self.size: int = about["size"]
             self._text = _map_array(folder / "text.bin", np.uint8)
             self._columns = {
@@ -293,7 +293,7 @@ class UmlsNames:
         size, kinds = _write_names(names, folder)
         _write_grams(folder, size)
         write_words(_in_words(folder, size), folder)
-        about = {"format": FORMAT, "size": size, "kinds": [sorted(each) for each in kinds]}
+        about = {"format": FORMAT, "size": size, "kinds": [sorted(kind) for kind in kinds]}
         (folder / "umls.json").write_text(json.dumps(about), "utf-8")  # last: it says all is there
         return cls(folder)
 
@@ -304,15 +304,15 @@ class UmlsNames:
         """
         folded = fold(mention)
         own = grams(folded)
-        ranked = _rarest_grams(own, self._counts)
-        if not ranked:
+        rarest_grams = _rarest_grams(own, self._counts)
+        if not rarest_grams:
             return []
-        lists = [self._postings[self._starts[at] : self._starts[at + 1]] for at in ranked]
+        lists = [self._postings[self._starts[at] : self._starts[at + 1]] for at in rarest_grams]
         unique = np.unique(np.concatenate(lists)).astype(np.int64)
         places = filter_by_bound(self._text, self._columns["ends"], unique, own, THRESHOLD).tolist()
-        alike = [each for each in self._all(own, places) if each.similarity >= THRESHOLD]
-        more = [each for each in self.of_words(folded) if each.similarity < THRESHOLD]
-        return _sort_names(alike + more)
+        matches = [match for match in self._all(own, places) if match.similarity >= THRESHOLD]
+        more = [match for match in self.of_words(folded) if match.similarity < THRESHOLD]
+        return _sort_names(matches + more)
 
     def of_words(self, folded: str) -> list[UmlsNameMatch]:
         """Return the names that have the words of a folded text, in any number and order."""
@@ -338,7 +338,7 @@ class UmlsNames:
 
 
 def _sort_names(names: Iterable[UmlsNameMatch]) -> list[UmlsNameMatch]:
-    return sorted(names, key=lambda each: (-each.similarity, not each.preferred, each.cui))
+    return sorted(names, key=lambda match: (-match.similarity, not match.preferred, match.cui))
 
 
 def split_words(folded: str) -> list[str]:
@@ -395,7 +395,7 @@ def _write_names(names: Iterable[UmlsName], folder: Path) -> tuple[int, list[fro
                 encoded = [folded.encode("utf-8") for _, folded in body]
                 text.write(b"".join(encoded))
                 values: dict[str, Any] = {
-                    "ends": end + np.cumsum([len(each) for each in encoded], dtype=np.int64),
+                    "ends": end + np.cumsum([len(block) for block in encoded], dtype=np.int64),
                     "cuis": [int(each.cui[1:]) for each, _ in body],
                     "preferred": [each.preferred for each, _ in body],
                     "kinds": [kinds.setdefault(each.types, len(kinds)) for each, _ in body],
@@ -417,7 +417,7 @@ def _write_grams(folder: Path, size: int) -> None:
             counts[[_bucket(gram) for gram in grams(text)]] += 1  # equal buckets count once
     often = counts.tolist()
     sizes = np.zeros(_BUCKETS + 1, np.int64)
-    with (folder / "chosen.bin").open("wb") as chosen:
+    with (folder / "chosen.bin").open("wb") as writer:
         for first, texts in _name_batches(folder, size):
             pairs = [
                 (at, first + place)
@@ -426,7 +426,7 @@ def _write_grams(folder: Path, size: int) -> None:
             ]
             rows = np.asarray(pairs, np.uint32).reshape(-1, 2)
             np.add.at(sizes, rows[:, 0] + 1, 1)
-            rows.tofile(chosen)
+            rows.tofile(writer)
     starts = np.cumsum(sizes)
     _sort_postings(folder, starts)
     counts.tofile(folder / "counts.bin")

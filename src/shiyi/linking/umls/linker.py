@@ -62,12 +62,12 @@ class UmlsLinker:
         letter from a known one, by likeness.
         """
         folded = normalise(text)
-        found = self._in_known_words(folded.text, kind)
-        exact = [(start, end) for start, end, match in found if match.similarity == 1]
-        found += self._misspelt(folded.text, kind, exact)
-        found.sort(key=lambda each: (-each[2].similarity, each[0] - each[1], each[0]))
+        results = self._in_known_words(folded.text, kind)
+        exact = [(start, end) for start, end, match in results if match.similarity == 1]
+        results += self._misspelt(folded.text, kind, exact)
+        results.sort(key=lambda row: (-row[2].similarity, row[0] - row[1], row[0]))
         chosen: list[tuple[int, int, UmlsMatch]] = []
-        for start, end, match in found:
+        for start, end, match in results:
             if all(end <= one or start >= other for one, other, _ in chosen):
                 chosen.append((start, end, match))
         return tuple(
@@ -79,12 +79,14 @@ class UmlsLinker:
                 match.preferred,
                 match.predicate,
             )
-            for start, end, match in sorted(chosen, key=lambda each: each[0])
+            for start, end, match in sorted(chosen, key=lambda row: row[0])
         )
 
     def _best(self, candidates: Sequence[UmlsMatch]) -> UmlsMatch | None:
         for predicates in ((EXACT,), (EXACT, CLOSE)):
-            if best := _choose_match([each for each in candidates if each.predicate in predicates]):
+            if best := _choose_match(
+                [match for match in candidates if match.predicate in predicates]
+            ):
                 return best
         return None
 
@@ -95,21 +97,21 @@ class UmlsLinker:
         if _generic(folded):
             return ()
         return tuple(
-            _match(length, folded, each, cui)
-            for each in names
-            if accepts(kind, each.types)
-            and not _generic(each.text)
-            and (cui := self.current(each.cui))
-            and not _is_refused(folded, each.text, cui)
+            _match(length, folded, match, cui)
+            for match in names
+            if accepts(kind, match.types)
+            and not _generic(match.text)
+            and (cui := self.current(match.cui))
+            and not _is_refused(folded, match.text, cui)
         )
 
     def _in_known_words(self, text: str, kind: str) -> list[tuple[int, int, UmlsMatch]]:
-        found = []
+        results = []
         for start, end in _windows(text, self._names.words.knows):
             folded = _class_synonyms().get(text[start:end], text[start:end])
             if match := self._best(self._usable(folded, kind, self._names.of_words(folded))):
-                found.append((start, end, match))
-        return found
+                results.append((start, end, match))
+        return results
 
     def _misspelt(
         self, text: str, kind: str, spans: Sequence[tuple[int, int]]
@@ -118,14 +120,14 @@ class UmlsLinker:
         odd: dict[str, bool] = {
             word: not words.knows(word) and words.resembles(word) for word in split_words(text)
         }
-        found = []
+        results = []
         for start, end in _windows(text, lambda word: odd[word] or words.knows(word)):
             free = all(end <= one or start >= other for one, other in spans)
             if free and any(odd[word] for word in split_words(text[start:end])):
                 match = self.link(text[start:end], kind)
                 if match is not None:
-                    found.append((start, end, match))
-        return found
+                    results.append((start, end, match))
+        return results
 
 
 def _match(length: int, folded: str, name: UmlsNameMatch, cui: str) -> UmlsMatch:
@@ -137,7 +139,7 @@ def _match(length: int, folded: str, name: UmlsNameMatch, cui: str) -> UmlsMatch
 
 def _windows(text: str, allowed: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
     """Yield the spans of one to five words running, all of them allowed."""
-    words = [(each.start(), each.end()) for each in WORD.finditer(text)][:_MAX_TOKENS]
+    words = [(match.start(), match.end()) for match in WORD.finditer(text)][:_MAX_TOKENS]
     fits = [allowed(text[start:end]) for start, end in words]
     for first in range(len(words)):
         for last in range(first, min(first + WINDOW, len(words))):
@@ -179,15 +181,15 @@ def _same(one: str, other: str) -> bool:
 
 def _choose_match(matches: Sequence[UmlsMatch]) -> UmlsMatch | None:
     """Choose by iDISK's rule; names of several CUIs that are as good decide nothing."""
-    for wanted in (
-        [each for each in matches if each.similarity == 1 and each.preferred],
-        [each for each in matches if each.similarity == 1],
-        [each for each in matches if each.preferred],
+    for group in (
+        [match for match in matches if match.similarity == 1 and match.preferred],
+        [match for match in matches if match.similarity == 1],
+        [match for match in matches if match.preferred],
     ):
-        if wanted:
-            most = max(each.similarity for each in wanted)
-            best = [each for each in wanted if each.similarity == most]
-            return best[0] if len({each.cui for each in best}) == 1 else None
+        if group:
+            most = max(match.similarity for match in group)
+            best = [match for match in group if match.similarity == most]
+            return best[0] if len({match.cui for match in best}) == 1 else None
     return None
 
 

@@ -40,10 +40,10 @@ def open_names(folder: Path) -> Iterator[UmlsName]:
     readers = (
         ("DSI_public.csv*", _idisk), ("allXREFinDO.tsv*", _doid), ("*umls*.sssom.tsv*", _sssom),
     )  # fmt: skip
-    found = [(path, read) for name, read in readers for path in sorted(folder.rglob(name))]
-    if not found:
+    results = [(path, read) for name, read in readers for path in sorted(folder.rglob(name))]
+    if not results:
         raise UsageError(f"{folder} holds no DSI_public.csv, allXREFinDO.tsv or umls.sssom.tsv")
-    for path, read in found:
+    for path, read in results:
         with _open_text(path) as lines:
             yield from read(lines)
 
@@ -102,7 +102,7 @@ class SemanticTypes:
         """Return the types of a CUI, none where it is not listed."""
         wanted = np.uint32(int(cui[1:]))
         first, last = np.searchsorted(self.cuis, [wanted, wanted + 1])
-        return frozenset(f"T{each:03d}" for each in self.types[first:last])
+        return frozenset(f"T{item:03d}" for item in self.types[first:last])
 
 
 def mrconso_names(

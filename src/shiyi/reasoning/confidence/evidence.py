@@ -63,8 +63,8 @@ class Profiles:
         triple itself where it is in the graph, else 0: what it adds is taken out first.
         """
         parts = [slice(i, i + _CHUNK) for i in range(0, len(triples), _CHUNK)]
-        found = [self._energy(triples[part], own[part]) for part in parts]
-        return np.concatenate(found) if found else np.zeros(0)
+        results = [self._energy(triples[part], own[part]) for part in parts]
+        return np.concatenate(results) if results else np.zeros(0)
 
     def _energy(self, triples: Longs, own: Values) -> Values:
         keys = triples[:, 1] * self.size + triples[:, 2]
@@ -74,11 +74,11 @@ class Profiles:
         known = self.groups[place] == keys
         mine = own > 0
         whole = self.nodes[triples[:, 0]]
-        added = _column(self.rarity[place] * own) * self.signs_of[place]
+        column = _column(self.rarity[place] * own) * self.signs_of[place]
         others = self.sums[place] - np.where(mine[:, None], _unit(whole), 0.0)
         count = self.counts[place] - mine
         # the others all have this very claim: what it gives their mean is no likeness
-        apart = _unit(whole - np.where(mine[:, None], added, 0.0))
+        apart = _unit(whole - np.where(mine[:, None], column, 0.0))
         distance = np.linalg.norm(apart - _unit(others), axis=1)
         return np.asarray(np.where(known & (count > 0), distance, np.nan), dtype=np.float64)
 
@@ -169,8 +169,8 @@ class Structure:
 
     def _direct(self, triples: Longs, own: Values) -> Values:
         """Return the belief in the other claims on the same two ends."""
-        joined = self._weight(triples[:, 0] * len(self.graph.nodes) + triples[:, 2])
-        rest = 1.0 - (1.0 - joined) / (1.0 - np.minimum(own, 0.999999))
+        values = self._weight(triples[:, 0] * len(self.graph.nodes) + triples[:, 2])
+        rest = 1.0 - (1.0 - values) / (1.0 - np.minimum(own, 0.999999))
         return np.where(rest > 1e-6, np.clip(rest, 0.0, 1.0), 0.0)
 
     def _weight(self, keys: Longs) -> Values:
@@ -181,8 +181,8 @@ class Structure:
 
     def _chance(self, triples: Longs, own: Values) -> Values:
         """Return the share of all resource that ends at the tail from any start."""
-        mine = self.strength[triples[:, 2]] - own
-        return np.maximum(mine, 1e-9) / max(float(self.strength.sum()), 1e-9)
+        strength = self.strength[triples[:, 2]] - own
+        return np.maximum(strength, 1e-9) / max(float(self.strength.sum()), 1e-9)
 
     def _around(self, triples: Longs) -> tuple[Values, Values]:
         """Follow h - j - t for each j: the resource that comes so, and log(1 - belief) in it."""
@@ -211,11 +211,11 @@ class Structure:
         offset = np.arange(len(claim)) - np.repeat(np.cumsum(reach) - reach, reach)
         edge = self.starts[fewer][claim] + offset
         middle = self.keys[edge] % size
-        far = np.where(fewer == head, tail, head)[claim]
-        joined = self._weight(middle * size + far)
-        good = (joined > 0) & (middle != head[claim]) & (middle != tail[claim])
+        where = np.where(fewer == head, tail, head)[claim]
+        values = self._weight(middle * size + where)
+        good = (values > 0) & (middle != head[claim]) & (middle != tail[claim])
         claim, middle, edge = claim[good], middle[good], edge[good]
-        near, away = self.weights[edge], joined[good]
+        near, away = self.weights[edge], values[good]
         from_head = np.where((fewer == head)[claim], near, away)
         to_tail = near + away - from_head
         flow = from_head / np.maximum(self.strength[head[claim]], 1e-9)

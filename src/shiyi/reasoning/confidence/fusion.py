@@ -253,10 +253,10 @@ def weigh(
     if not len(graph):
         raise UsageError("an empty graph has no claims to weigh; run shiyi build or shiyi ingest")
     structure = Structure.of(graph)
-    fitted: Fusion = Fusion()
-    measured: Calibration | None = None
+    fusion: Fusion = Fusion()
+    calibration: Calibration | None = None
     if len(graph) >= LEAST:
-        fitted, measured = fit_fusion(structure, seed, refused)
+        fusion, calibration = fit_fusion(structure, seed, refused)
     parts = structure.ask(number_claims(structure), graph.confidence)
     if model is not None:
         parts = EvidenceLevels(parts.entity, _learnt(graph, model, parts.relation), parts.path)
@@ -268,10 +268,10 @@ def weigh(
         ]
     )
     support = confidence * (1.0 - _DISPUTED * against)
-    fused = fitted.fuse(support, parts.columns())
+    fused = fusion.fuse(support, parts.columns())
     if not bool(np.isfinite(fused).all()):
         raise RangeError("a fused confidence came out as no number; nothing was written")
-    return FusedConfidences(graph, support, parts, fused, fitted, measured)
+    return FusedConfidences(graph, support, parts, fused, fusion, calibration)
 
 
 def disputes(store: QuadStore) -> Mapping[str, float]:
@@ -288,7 +288,7 @@ def disputes(store: QuadStore) -> Mapping[str, float]:
 
 def load_rejected(store: QuadStore) -> frozenset[tuple[str, str, str]]:
     """Return the triples that curators rejected and nobody accepts."""
-    found = set()
+    results = set()
     for quad in store.match(None, SHIYI.status, SHIYI.rejected, _REJECTED):
         claim = quad.subject
         if not isinstance(claim, NamedNode) or any(
@@ -298,8 +298,8 @@ def load_rejected(store: QuadStore) -> frozenset[tuple[str, str, str]]:
         for statement in store.match(claim, RDF.reifies, None, _REJECTED):
             if isinstance(statement.object, Triple):
                 ends = statement.object.subject, statement.object.object
-                found.add((text(ends[0]), statement.object.predicate.value, text(ends[1])))
-    return frozenset(found)
+                results.add((text(ends[0]), statement.object.predicate.value, text(ends[1])))
+    return frozenset(results)
 
 
 def _learnt(graph: Projection, model: Model, otherwise: Values) -> Values:

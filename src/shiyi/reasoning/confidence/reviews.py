@@ -87,7 +87,7 @@ def agreement(reviews: Iterable[Review]) -> float:
     >>> agreement([Review("li", 1.0), Review("wang", -1.0)])
     0.0
     """
-    values = sorted(each.agreement for each in reviews)
+    values = sorted(review.agreement for review in reviews)
     return sum(values) / len(values) if values else 0.0
 
 
@@ -136,7 +136,7 @@ def list_reviews(store: QuadStore, claim: str) -> tuple[Review, ...]:
         number = int(values.get(SHIYI.changeNumber, "0"))
         if who and number > latest.get(who, (0, None))[0]:
             latest[who] = number, Review(who, float(values.get(SHIYI.agreement, "0")))
-    return tuple(review for _, review in sorted(latest.values(), key=lambda each: each[0]))
+    return tuple(review for _, review in sorted(latest.values(), key=lambda row: row[0]))
 
 
 def graphs_with_waiting(places: Iterable[object], *, attaching: bool = False) -> frozenset[object]:
@@ -145,10 +145,10 @@ def graphs_with_waiting(places: Iterable[object], *, attaching: bool = False) ->
     With ``attaching`` the candidates count too, as they do once the claim is accepted; what is in
     quarantine has to be mended before.
     """
-    found = frozenset(places)
+    results = frozenset(places)
     ahead = [DefaultGraph(), *_WAITING]
-    first = next((at for at, place in enumerate(ahead) if place in found), len(ahead))
-    return found.intersection(ahead[max(first + 1, 2 if attaching else 0) :])
+    first = next((at for at, place in enumerate(ahead) if place in results), len(ahead))
+    return results.intersection(ahead[max(first + 1, 2 if attaching else 0) :])
 
 
 def load_inputs(
@@ -203,14 +203,14 @@ def compute_decayed(store: QuadStore) -> Mapping[str, float]:
 
     A source is retracted where any graph says ``shiyi:status shiyi:retracted`` of it.
     """
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for status in store.match(None, SHIYI.status, SHIYI.retracted):
         for evidence in store.match(None, DCTERMS.source, status.subject):
             for link in store.match(None, SHIYI.evidence, evidence.subject):
                 claim = text(link.subject)
-                if claim not in found:
-                    found[claim] = load_inputs(store, claim).confidence
-    return found
+                if claim not in results:
+                    results[claim] = load_inputs(store, claim).confidence
+    return results
 
 
 def is_retracted(store: QuadStore, source: str) -> bool:

@@ -213,7 +213,7 @@ def train_translation(
             use_tqdm=False,
             pin_memory=False,
         )
-    entities, relations = (each.view(np.float32) for each in _vectors(model))
+    entities, relations = (vector.view(np.float32) for vector in _vectors(model))
     return Translation(kind, names, entities, relations, release)
 
 
@@ -326,8 +326,8 @@ def _vectors(model: Any) -> list[Any]:
     """Return the vectors of entities and relations, as they are scored with."""
     model.eval()
     return [
-        each[0](indices=None).detach().cpu().numpy().copy()
-        for each in (model.entity_representations, model.relation_representations)
+        item[0](indices=None).detach().cpu().numpy().copy()
+        for item in (model.entity_representations, model.relation_representations)
     ]
 
 
@@ -337,5 +337,5 @@ def _links(model: Any, names: Names) -> Links:
 
 
 def _check_finite(*vectors: NDArray[Any]) -> None:
-    if not all(np.isfinite(each).all() for each in vectors):
+    if not all(np.isfinite(vector).all() for vector in vectors):
         raise RangeError("the embedding has NaN or infinity; train it again")

@@ -41,7 +41,7 @@ class Model:
         if self.kind not in KINDS:
             raise FormatError("embedding", self.kind, KINDS)
         numbers = (self.entities, self.relations, np.array([self.weight, self.bias]))
-        if not all(bool(np.isfinite(each).all()) for each in numbers):
+        if not all(bool(np.isfinite(number).all()) for number in numbers):
             raise RangeError("the embedding has NaN or infinity; train it again")
         entity, relation = self.names.places()
         object.__setattr__(self, "_entity", entity)

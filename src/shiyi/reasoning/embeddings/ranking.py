@@ -42,7 +42,7 @@ def filtered_ranks(model: Ranker, triples: TripleArray, known: Longs) -> list[fl
 
     Ties count half, so a constant model is not first.
     """
-    return [float(each) for each in ranks_under_filters(model, triples, {"": known})[""]]
+    return [float(item) for item in ranks_under_filters(model, triples, {"": known})[""]]
 
 
 def ranks_under_filters(
@@ -55,20 +55,20 @@ def ranks_under_filters(
     second.
     """
     left_out = {name: _Tails(triples) for name, triples in filters.items()}
-    ahead = [_Tails(each) for each in first if len(each)]
+    ahead = [_Tails(item) for item in first if len(item)]
     places = {name: np.empty(len(asked.triples)) for name in filters}
     triples = asked.triples
     order = np.lexsort((triples[:, 1], triples[:, 0]))  # so that a pair is scored once
     scores, pair = np.empty(0, np.float32), (-1, -1)
     for i in order.tolist():
-        head, relation, tail = (int(each) for each in triples[i])
+        head, relation, tail = (int(triple) for triple in triples[i])
         if (head, relation) != pair:
             scores, pair = model.tails(head, relation), (head, relation)
             for tails in reversed(ahead):
                 scores = scores.copy()
                 scores[np.unique(tails.of(head, relation))] += 1.0 + np.ptp(scores)
-        for name, others in left_out.items():
-            places[name][i] = _rank(scores, tail, others.of(head, relation))
+        for name, other_tails in left_out.items():
+            places[name][i] = _rank(scores, tail, other_tails.of(head, relation))
     return places
 
 

@@ -35,7 +35,7 @@ class Names:
     def places(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
         """Return the numbers of entities, then of relations."""
         both = (self.entities, self.relations)
-        entities, relations = ({name: i for i, name in enumerate(each)} for each in both)
+        entities, relations = ({name: i for i, name in enumerate(row)} for row in both)
         return entities, relations
 
 

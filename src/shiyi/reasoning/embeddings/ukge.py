@@ -50,9 +50,9 @@ def train(
     if settings.embedding not in KINDS:
         raise FormatError("embedding", settings.embedding, KINDS)
     names = Names.of(train_rows)
-    observed = TripleArray.of(train_rows, names)
-    valid = TripleArray.of(valid_rows, names) if valid_rows else observed
-    run = _Run.begin(names, observed, valid, settings, seed)
+    array = TripleArray.of(train_rows, names)
+    valid = TripleArray.of(valid_rows, names) if valid_rows else array
+    run = _Run.begin(names, array, valid, settings, seed)
     return run.to_end(_Clock.of(limit_seconds), release)
 
 
@@ -105,8 +105,8 @@ class _Run:
         sparse = len(names.entities) > _SPARSE_FROM * settings.batch
         entities = torch.nn.Embedding(len(names.entities), size, sparse=sparse, device=device)
         relations = torch.nn.Embedding(len(names.relations), size, device=device)
-        for each in (entities, relations):
-            torch.nn.init.normal_(each.weight, std=size**-0.5 if each is entities else 1.0)
+        for item in (entities, relations):
+            torch.nn.init.normal_(item.weight, std=size**-0.5 if item is entities else 1.0)
         if settings.embedding == "passleaf_rotate":
             torch.nn.init.uniform_(relations.weight, -0.1, 0.1)
         line = torch.nn.Parameter(torch.tensor([1.0, 0.0], device=device))
@@ -135,8 +135,8 @@ class _Run:
             self._slow_down(optimisers, share)
             self._epoch(optimisers, epoch, clock)
             now = self.model(release)
-            found = confidence_errors(now, self.valid)
-            error = found.mse + _ABSOLUTE * found.mae
+            errors = confidence_errors(now, self.valid)
+            error = errors.mse + _ABSOLUTE * errors.mae
             if error < lowest:
                 best, lowest, waited = now, error, 0
             else:
@@ -147,15 +147,15 @@ class _Run:
 
     def _slow_down(self, optimisers: Sequence[Any], share: float) -> None:
         """Decrease the learning rate linearly to 0; without it MAE stays high."""
-        for group in (g for each in optimisers for g in each.param_groups):
+        for group in (g for item in optimisers for g in item.param_groups):
             group["lr"] = self.settings.learning_rate * (1.0 - share)
 
     def model(self, release: str) -> Model:
         """Return the vectors of this moment; ``RangeError`` where they left the numbers."""
         weight, bias = self.line.detach().cpu().tolist()
         entities, relations = (
-            np.asarray(each.weight.detach().cpu().numpy().copy(), dtype=np.float32)
-            for each in (self.entities, self.relations)
+            np.asarray(item.weight.detach().cpu().numpy().copy(), dtype=np.float32)
+            for item in (self.entities, self.relations)
         )
         kind = self.settings.embedding
         return Model(kind, self.names, entities, relations, weight, bias, release)
@@ -173,11 +173,11 @@ class _Run:
             loss: Any = self._loss(triples, self.observed.confidence[chosen], 1.0)
             if len(false):
                 loss = loss + self._loss(false, soft, self.settings.negative_weight)
-            for each in optimisers:
-                each.zero_grad()
+            for item in optimisers:
+                item.zero_grad()
             loss.backward()
-            for each in optimisers:
-                each.step()
+            for item in optimisers:
+                item.step()
 
     def _loss(self, triples: Longs, target: Floats, weight: float) -> Any:
         torch = _torch()

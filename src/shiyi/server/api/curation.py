@@ -153,7 +153,7 @@ OPERATIONS: Final = (
     Operation("post", API + "/documents/{id}/names", "linkNames",
               "Name the concepts of words that name none, and read their rows again",
               ("application/json",), _FAULTS, body=LinkedNames, security="required"),
-    *(each.operation() for each in ACTS),
+    *(route.operation() for route in ACTS),
 )  # fmt: skip
 
 
@@ -167,9 +167,9 @@ def write_routes(pages: PageCache, desk: Desk) -> Blueprint:
             if not (key := request_key(f"desk:{person().name}")):
                 return json_response(_values(desk, act.do(desk, person(), _read(act.model, more))))
             asked = _read(act.model, more, key)
-            with desk.writing().under_request(key, request_digest()) as made:
-                done: Result = made if act.makes == "several" else made[0] if made else ()
-                if not made or act.makes == "each":  # each is found by a key of its own
+            with desk.writing().under_request(key, request_digest()) as changes:
+                done: Result = changes if act.makes == "several" else changes[0] if changes else ()
+                if not changes or act.makes == "each":  # each is found by a key of its own
                     done = act.do(desk, person(), asked)
             return json_response(_values(desk, done))
 
@@ -202,10 +202,10 @@ def _values(desk: Desk, result: Result) -> dict[str, Any]:
     if isinstance(result, Change):
         return change_values(desk, result)
     if isinstance(result, BatchResult):
-        made = [change_values(desk, each) for each in result.made]
-        foreseen = [asdict(each) for each in result.foreseen]
+        made = [change_values(desk, change) for change in result.made]
+        foreseen = [asdict(preview) for preview in result.foreseen]
         return {"changes": made, "stale": list(result.stale), "foreseen": foreseen}
-    return {"changes": [change_values(desk, each) for each in result]}
+    return {"changes": [change_values(desk, change) for change in result]}
 
 
 def read_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
@@ -268,11 +268,11 @@ def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
         start, count = _span()
         status = request.args.get("status", "candidate")
         about = forms.full_iri(request.args.get("about", ""))
-        found = mappings.list_mappings(store, status, start, count, about)
+        results = mappings.list_mappings(store, status, start, count, about)
         rows = [
             {"mapping": each.iri, "status": each.status, "version": version_of(store, each.iri)}
             | dict(each.row.cells)
-            for each in found
+            for each in results
         ]
         return json_response({"mappings": rows, "counts": mappings.counts(store)})
 
@@ -280,8 +280,8 @@ def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.READ)
     def history() -> Response:
         before = count_field("before", request.args.get("before"), 0, 10**9) or 0
-        found = desk.writing().latest(_span()[1], before)
-        return json_response({"changes": [_change(reader(), desk, each) for each in found]})
+        changes = desk.writing().latest(_span()[1], before)
+        return json_response({"changes": [_change(reader(), desk, each) for each in changes]})
 
     @routes.get("/changes/<int:number>")
     @needs(Right.READ)
@@ -305,12 +305,12 @@ def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
     def present() -> Response:
         start, count = _span()
         chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
-        found = quarantine.list_quarantined(store, **chosen, start=start, count=count)
+        found_claims = quarantine.list_quarantined(store, **chosen, start=start, count=count)
         claims = [
-            _claim(reader().claim(each.stored.iri, each.stored.home))
-            | {"reasons": each.reasons(choose_language()), "passage": each.passage}
-            | {"version": version_of(store, each.stored.iri.value)}
-            for each in found
+            _claim(reader().claim(claim.stored.iri, claim.stored.home))
+            | {"reasons": claim.reasons(choose_language()), "passage": claim.passage}
+            | {"version": version_of(store, claim.stored.iri.value)}
+            for claim in found_claims
         ]
         return json_response({"claims": claims})
 
@@ -318,14 +318,14 @@ def list_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.READ)
     def reports() -> Response:
         everything = request.args.get("show") == "all"
-        found = feedback.reports(store, everything=everything)
-        return json_response({"reports": [asdict(each) for each in found]})
+        found_reports = feedback.reports(store, everything=everything)
+        return json_response({"reports": [asdict(report) for report in found_reports]})
 
     @routes.get("/proposals")
     @needs(Right.READ)
     def list_proposals() -> Response:
         found = islice(proposals.proposals(store), _MOST)
-        return json_response({"proposals": [asdict(each) for each in found]})
+        return json_response({"proposals": [asdict(proposal) for proposal in found]})
 
     return routes
 

@@ -85,9 +85,9 @@ def reconciliation(site: Site, cache: PageCache) -> Blueprint:
         queries = _json("queries")
         if not isinstance(queries, dict) or len(queries) > BATCH:
             raise UsageError(f"queries is a JSON object of at most {BATCH} queries")
-        parsed = {name: parse_request(_Query, each, site) for name, each in queries.items()}
-        found = {name: candidates(site, reader(), each) for name, each in parsed.items()}
-        return json_response({name: {"result": each} for name, each in found.items()})
+        parsed = {name: parse_request(_Query, item, site) for name, item in queries.items()}
+        found = {name: candidates(site, reader(), query) for name, query in parsed.items()}
+        return json_response({name: {"result": group} for name, group in found.items()})
 
     @routes.get("/preview")
     def preview() -> str:
@@ -107,11 +107,11 @@ def suggestion(site: Site, cache: PageCache) -> Blueprint:
     @routes.get("/suggest/entity")
     def entities() -> Response:
         words = request.args.get("prefix", "")[:200].strip()
-        found = site.complete(words, choose_language(), 12) if words else ()
+        suggestions = site.complete(words, choose_language(), 12) if words else ()
         result = [
             {"id": each.iri.removeprefix(ID), "name": each.label, "description": each.matched}
             | {"notable": [{"id": each.kind, "name": heading(reader(), each.kind)}]}
-            for each in found
+            for each in suggestions
             if each.kind
         ]
         return json_response({"result": result})
@@ -178,17 +178,17 @@ def candidates(site: Site, reader: Reader, query: _Query) -> list[dict[str, Any]
     for each in site.complete(words, language_of(words), _LIKELY):
         alike = SequenceMatcher(None, words.casefold(), each.matched.casefold()).ratio()
         scores[each.iri] = max(scores.get(each.iri, 0.0), 100 * alike)
-    found = [
+    results = [
         _candidate(reader, iri, score, query.properties)
         for iri, score in scores.items()
         if not wanted
         or wanted & {kind.value.removeprefix(VOCAB) for kind in reader.kinds(NamedNode(iri))}
     ]
-    found.sort(key=lambda each: (-each["score"], each["id"]))
-    sure = [each for each in found if each["score"] >= _CERTAIN]
-    for one in found:
-        one["match"] = len(sure) == 1 and one is sure[0]
-    return found[: query.limit]
+    results.sort(key=lambda each: (-each["score"], each["id"]))
+    sure = [each for each in results if each["score"] >= _CERTAIN]
+    for record in results:
+        record["match"] = len(sure) == 1 and record is sure[0]
+    return results[: query.limit]
 
 
 def _candidate(
@@ -196,11 +196,11 @@ def _candidate(
 ) -> dict[str, Any]:
     """Return a candidate; each further column that agrees halves what is missing of the score."""
     node = NamedNode(iri)
-    for each in properties:
-        value = each.get("v")
+    for record in properties:
+        value = record.get("v")
         wanted = str(value.get("id", "") if isinstance(value, dict) else value).casefold()
         values = {
-            v.casefold() for pair in _values(reader, node, str(each.get("pid"))) for v in pair
+            v.casefold() for pair in _values(reader, node, str(record.get("pid"))) for v in pair
         }
         if wanted in values:
             score += (100 - score) / 2
@@ -219,7 +219,7 @@ def _candidate(
 
 def _extend_rows(reader: Reader, query: _Extension) -> dict[str, Any]:
     """Return further columns of reconciled rows."""
-    names = [str(each.get("id", "")) for each in query.properties]
+    names = [str(record.get("id", "")) for record in query.properties]
     rows: dict[str, dict[str, list[dict[str, str]]]] = {}
     for name in query.ids:
         node = _node(name)
@@ -251,9 +251,9 @@ def _values(reader: Reader, node: NamedNode, name: str) -> Iterator[tuple[str, s
         for term in reader.values(node, SKOS.broader):
             yield text(term).removeprefix(ID), reader.thing(term).label
     else:
-        for each in reader.statements(node):
-            if each.predicate == name and each.forward and not each.negative:
-                yield each.object.iri.removeprefix(ID), each.object.label
+        for statement in reader.statements(node):
+            if statement.predicate == name and statement.forward and not statement.negative:
+                yield statement.object.iri.removeprefix(ID), statement.object.label
 
 
 def _relations() -> list[str]:

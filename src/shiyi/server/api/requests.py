@@ -44,9 +44,9 @@ def _question(value: str, info: ValidationInfo[Site]) -> str:
 
 
 def _method(value: str, info: ValidationInfo[Site]) -> str:
-    known: tuple[str, ...] = info.context.methods
-    if value not in known:
-        raise FormatError("method", value, known)
+    methods: tuple[str, ...] = info.context.methods
+    if value not in methods:
+        raise FormatError("method", value, methods)
     return value
 
 
@@ -85,7 +85,7 @@ class Request(BaseModel):
     def _drop_empty(cls, values: Any) -> Any:
         if not isinstance(values, Mapping):
             return values
-        optional = {name for name, each in cls.model_fields.items() if not each.is_required()}
+        optional = {name for name, item in cls.model_fields.items() if not item.is_required()}
         return {k: v for k, v in values.items() if k not in optional or v not in (None, "")}
 
 
@@ -277,7 +277,7 @@ def read_question(site: Site) -> AskRequest:
 def _question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
     """Return the replies; with the question before them unless the context has it."""
     question = args.get("q")
-    replies = [each for each in args.getlist("reply") if each.strip()]
+    replies = [item for item in args.getlist("reply") if item.strip()]
     if not replies:
         return question
     continues = args.get("context") and site.converse is not None
@@ -331,7 +331,7 @@ def answer_turn(
     made = partial(_answer_turn, site, request, listener, dropped)
     turn = cache.entry(shared, made, lambda _: _TURN, "answers") if shared else made()
     if site.curation and site.curation.citations:  # the review queue begins with what is much used
-        site.curation.citations.count(each.claim for each in turn.answer.citations)
+        site.curation.citations.count(citation.claim for citation in turn.answer.citations)
     return turn
 
 

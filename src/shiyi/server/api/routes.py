@@ -184,8 +184,8 @@ def document(site: Site) -> dict[str, Any]:
     """Return the description of every route that programs use."""
     schemas = _schemas(site)
     paths: dict[str, dict[str, Any]] = {}
-    for each in _operations(site):
-        paths.setdefault(each.path, {})[each.method] = _operation(each, schemas)
+    for operation in _operations(site):
+        paths.setdefault(operation.path, {})[operation.method] = _operation(operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -211,9 +211,9 @@ def _operations(site: Site) -> tuple[Operation, ...]:
 
 def _schemas(site: Site) -> dict[str, Any]:
     used = {
-        each
+        body
         for operation in _operations(site)
-        for each in (*_bodies(operation.reply), *_bodies(operation.body))
+        for body in (*_bodies(operation.reply), *_bodies(operation.body))
     }
     named = sorted(
         (each for each in used | {models.Problem} if isinstance(each, type)),
@@ -243,17 +243,17 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         "parameters": [
             *(
                 {
-                    "name": each,
+                    "name": place,
                     "in": "path",
                     "required": True,
-                    "description": _PARAMETERS[each],
+                    "description": _PARAMETERS[place],
                     "schema": _TEXT,
                 }
-                for each in places
+                for place in places
             ),
             *(_parameter(each, schemas) for each in operation.query),
         ],
-        "responses": {str(code): each for code, each in responses.items()},
+        "responses": {str(code): item for code, item in responses.items()},
     }
     if operation.body:
         content = _content(operation.body)
@@ -287,15 +287,15 @@ def _parameter(name: str, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def _content(content: Content) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for each in _bodies(content):
-        if isinstance(each, type):
-            reference = _REFERENCE.format(model=each.__name__)
+    for body in _bodies(content):
+        if isinstance(body, type):
+            reference = _REFERENCE.format(model=body.__name__)
             found["application/json"] = {"schema": {"$ref": reference}}
-        elif each == _FORM:
+        elif body == _FORM:
             names = ("query", "update", *_SPARQL)
-            found[each] = {"schema": {"type": "object", "properties": dict.fromkeys(names, _TEXT)}}
+            found[body] = {"schema": {"type": "object", "properties": dict.fromkeys(names, _TEXT)}}
         else:
-            found[each] = {"schema": {} if "json" in each else _TEXT}
+            found[body] = {"schema": {} if "json" in body else _TEXT}
     return found
 
 
@@ -335,10 +335,10 @@ def api(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.post("/ask/sparql")
     def ask_sparql() -> Response:
-        asked = parse_request(SparqlQuestion, json_body(), site)
+        question = parse_request(SparqlQuestion, json_body(), site)
         if site.research is None:
             raise UsageError("no model is configured here that could write SPARQL; use /api/ask")
-        result = site.research(asked.question, asked.lang)
+        result = site.research(question.question, question.lang)
         ANSWERS.labels("sparql" if result.answered else "abstained").inc()
         return json_response(result.to_json())
 
@@ -353,8 +353,8 @@ def api(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/complete")
     def complete() -> Response:
-        asked = parse_request(CompletionQuery, request.args.to_dict(), site, strict=False)
-        return cache.response(lambda: _completions(site, asked), "application/json")
+        query = parse_request(CompletionQuery, request.args.to_dict(), site, strict=False)
+        return cache.response(lambda: _completions(site, query), "application/json")
 
     _read_texts(routes, site)
     return routes
@@ -368,7 +368,7 @@ def _read_texts(routes: Blueprint, site: Site) -> None:
         asked = parse_request(LinkRequest, json_body(), site)
         language = asked.lang or choose_language()
         return json_response(
-            {"mentions": [each.to_json(language) for each in site.link(asked.text)]}
+            {"mentions": [mention.to_json(language) for mention in site.link(asked.text)]}
         )
 
     @routes.post("/frame")
@@ -403,9 +403,9 @@ def machine(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/healthz")
     def health() -> Response:
-        found = site.health()
-        response = json_response(found)
-        response.status_code = 200 if found["status"] == "ok" else 503
+        results = site.health()
+        response = json_response(results)
+        response.status_code = 200 if results["status"] == "ok" else 503
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -456,8 +456,8 @@ class EventQueue:
         self.has_draft = True
         sent = answer.to_json()
         for name in ("path", "warning"):
-            for each in sent[f"{name}s"]:
-                self.queue.put(event(name, each))
+            for item in sent[f"{name}s"]:
+                self.queue.put(event(name, item))
 
     def receive(self, sentence: Sentence) -> None:
         """Queue a sentence that has passed the check."""
@@ -507,15 +507,15 @@ def _by_address(site: Site, cache: PageCache, reply: Callable[[AskRequest], str]
 def _audit(site: Site, asked: AuditRequest) -> dict[str, Any]:
     sentences = Auditor(site.runtime).audit(asked.text, asked.language or "")
     return {
-        "sentences": [each.to_json() for each in sentences],
+        "sentences": [sentence.to_json() for sentence in sentences],
         "counts": count_verdicts(sentences),
     }
 
 
 def _completions(site: Site, request: CompletionQuery) -> str:
     text = request.q.strip()
-    found = site.complete(text, choose_language(), request.limit) if text else ()
-    completions = [Completion.model_validate(each) for each in found]
+    suggestions = site.complete(text, choose_language(), request.limit) if text else ()
+    completions = [Completion.model_validate(suggestion) for suggestion in suggestions]
     return Completions(q=text, completions=completions).model_dump_json()
 
 
@@ -544,7 +544,7 @@ def _reply(turn: Turn) -> dict[str, Any]:
 def _events(site: Site, asked: AskRequest, cache: PageCache) -> Iterator[str]:
     try:
         language = str(asked.lang or choose_language())
-        yield event("linked", [each.to_json(language) for each in site.link(asked.question)])
+        yield event("linked", [mention.to_json(language) for mention in site.link(asked.question)])
         shared = parse_shared_question(site, asked)
         turn = yield from relay_events(
             lambda listener: answer_turn(site, asked, cache, shared, listener)
@@ -554,5 +554,5 @@ def _events(site: Site, asked: AskRequest, cache: PageCache) -> Iterator[str]:
         return
     yield event("answer", _reply(turn))
     if request.args.get("page") == "1":
-        shown = answer_part(turn, cache, read_form(), shared=shared)
-        yield event("page", {"html": shown, "title": turn.answer.question[:60]})
+        part = answer_part(turn, cache, read_form(), shared=shared)
+        yield event("page", {"html": part, "title": turn.answer.question[:60]})

@@ -59,20 +59,20 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
         page = count_field("page", request.args.get("page"), 1, 100_000) or 1
         chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
         start = (page - 1) * SHOWN
-        found = quarantine.list_quarantined(store, **chosen, start=start, count=SHOWN + 1)
+        claims = quarantine.list_quarantined(store, **chosen, start=start, count=SHOWN + 1)
         reader, language = pages.reader(), choose_language()
         return render_template(
             "curate/quarantine.html",
             found=[
                 (
-                    each,
-                    reader.claim(each.stored.iri, each.stored.home),
-                    version_of(store, each.stored.iri.value),
+                    claim,
+                    reader.claim(claim.stored.iri, claim.stored.home),
+                    version_of(store, claim.stored.iri.value),
                 )
-                for each in found[:SHOWN]
+                for claim in claims[:SHOWN]
             ],
             in_passage=Passages(store),
-            more=len(found) > SHOWN,
+            more=len(claims) > SHOWN,
             page=page,
             chosen=chosen,
             relations=quarantine.relations(store).most_common(),
@@ -84,10 +84,10 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
     @with_faults(list_page)
     def settle() -> BaseResponse:
         try:
-            made = desk.refuse(person(), parse_form(Refusal))
+            changes = desk.refuse(person(), parse_form(Refusal))
         except StaleError as error:
             raise UsageError(str(error)) from error
-        flash(catalogue()("quarantine.rejected", n=len(made)))
+        flash(catalogue()("quarantine.rejected", n=len(changes)))
         return redirect(f"{PREFIX}/quarantine")
 
     return routes
@@ -130,7 +130,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/report`` for readers and ``/curate/feedback`` for curators."""
     routes = Blueprint("feedback", __name__, url_prefix=PREFIX)
     readers = restrict_site(site)
-    shown = PageCache(readers)
+    cache = PageCache(readers)
     throttle = Throttle(_HOUR)
 
     @routes.get("/report")
@@ -140,7 +140,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
         return render_template(
             "curate/report.html",
             about=about.value.removeprefix(ID),
-            thing=shown.reader().premise(about),
+            thing=cache.reader().premise(about),
             kinds=feedback.KINDS,
             takes=site.curation is not None and site.curation.changes is not None,
             most=feedback.LONGEST,
@@ -159,7 +159,7 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
             throttle.check(None, ALL)
             throttle.add(network, None)
             feedback.file_report(writing, about.value, request.form.get("kind", "other"), words)
-        thing = shown.reader().premise(about)
+        thing = cache.reader().premise(about)
         return render_template("curate/reported.html", thing=thing)
 
     @routes.get("/feedback")
@@ -167,11 +167,11 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     def list_page() -> str:
         everything = request.args.get("show") == "all"
         reader = pages.reader()
-        found = feedback.reports(site.store, everything=everything)
+        reports = feedback.reports(site.store, everything=everything)
         return render_template(
             "curate/feedback.html",
             everything=everything,
-            found=[(each, reader.premise(NamedNode(each.about))) for each in found],
+            found=[(each, reader.premise(NamedNode(each.about))) for each in reports],
         )
 
     @routes.post("/feedback")
@@ -272,7 +272,7 @@ def people_routes(curation: Curation) -> Blueprint:
     @needs(Right.ADMIN)
     def all_people() -> str:
         return render_template(
-            "curate/people.html", people=people.all().values(), roles=[each.value for each in Role]
+            "curate/people.html", people=people.all().values(), roles=[role.value for role in Role]
         )
 
     @routes.post("/people")
@@ -280,15 +280,15 @@ def people_routes(curation: Curation) -> Blueprint:
     @with_faults(all_people)
     def add() -> BaseResponse:
         form = request.form
-        created = people.add(
+        account = people.add(
             form.get("name", "").strip(),
             Role.from_name(form.get("role", "")),
             form.get("password", ""),
             subject=form.get("subject", "").strip()[:500],
             school=form.get("school", "").strip()[:200],
         )
-        audit.note("account made", person().name, whom=created.name, role=created.role)
-        flash(catalogue()("curate.account_made", name=created.name))
+        audit.note("account made", person().name, whom=account.name, role=account.role)
+        flash(catalogue()("curate.account_made", name=account.name))
         return redirect(f"{PREFIX}/people")
 
     @routes.post("/people/<name>")

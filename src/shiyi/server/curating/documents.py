@@ -173,23 +173,23 @@ def _handed_in(uploads: Uploads) -> Upload:
 
 
 def _find_upload(uploads: Uploads | None, name: str) -> Upload:
-    found = uploads.get(name) if uploads else None
-    if found is None:
+    upload = uploads.get(name) if uploads else None
+    if upload is None:
         raise NotFound("there is no such document; this server forgets them when it restarts")
-    return found
+    return upload
 
 
 def _relations(reader: Reader) -> list[tuple[str, str]]:
     """List the relations that things have, each with its label, in the order of the labels."""
     forms = ShapeForms.load()
     names = forms.relations(forms.schema.parents)
-    named = ((each, reader.thing(NamedNode(VOCAB + each)).label) for each in names)
+    named = ((name, reader.thing(NamedNode(VOCAB + name)).label) for name in names)
     return sorted(named, key=lambda pair: pair[1])
 
 
 def _values(upload: Upload, *, whole: bool = False) -> dict[str, Any]:
     names = ("id", "name", "person", "when", "state", "fault")
-    values: dict[str, Any] = {each: getattr(upload, each) for each in names}
+    values: dict[str, Any] = {name: getattr(upload, name) for name in names}
     values["report"] = upload.report.to_json()
     if upload.is_table and upload.state == "waiting":
         values["columns"] = list(upload.rows()[0])

@@ -171,8 +171,8 @@ def _halves(draft: ClaimDraft) -> list[ClaimDraft]:
     form = request.form
 
     def half(which: str) -> ClaimDraft:
-        chosen = [e for e in draft.evidence if form.get(e.name("for"), "both") in ("both", which)]
-        return draft.model_copy(update={"evidence": tuple(chosen)})
+        drafts = [e for e in draft.evidence if form.get(e.name("for"), "both") in ("both", which)]
+        return draft.model_copy(update={"evidence": tuple(drafts)})
 
     names = ("object", "object_en", "relation")
     typed = {name: form.get(SECOND + name, "").strip() for name in names}
@@ -183,8 +183,8 @@ def _halves(draft: ClaimDraft) -> list[ClaimDraft]:
 def _fields(reader: Reader, desk: Desk, draft: ClaimDraft) -> Mapping[str, Any]:
     """Return what the form's fields offer and hold, concepts by their labels."""
     forms, language, store = ShapeForms.load(), choose_language(), desk.store
-    found = find_concepts(store, draft.subject)
-    subject = found[0] if len(found) == 1 else ""
+    concepts = find_concepts(store, draft.subject)
+    subject = concepts[0] if len(concepts) == 1 else ""
     kinds = load_classes(store, subject) if subject else frozenset[str]()
     known = draft.relation in forms.schema.properties
     object_field = forms.object_field(draft.relation, kinds) if known else None
@@ -210,12 +210,12 @@ def _readable(
     """Show a concept by its label where the label means it alone, else by its identifier."""
 
     def render(words: str, kinds: tuple[str, ...]) -> str:
-        found = find_concepts(desk.store, words, kinds)
-        if len(found) != 1:
+        concepts = find_concepts(desk.store, words, kinds)
+        if len(concepts) != 1:
             return words
-        label = reader.thing(NamedNode(found[0])).label
-        alone = find_concepts(desk.store, label, kinds) == found
-        return label if alone else found[0].removeprefix(ID)
+        label = reader.thing(NamedNode(concepts[0])).label
+        alone = find_concepts(desk.store, label, kinds) == concepts
+        return label if alone else concepts[0].removeprefix(ID)
 
     update = {"subject": render(draft.subject, ())}
     if object_field is not None and object_field.kind == "concept":
@@ -224,14 +224,14 @@ def _readable(
 
 
 def _sources(reader: Reader) -> list[tuple[str, str]]:
-    found = {q.subject for q in reader.store.match(None, RDF.type, SHIYI.Source, None)}
-    named = (each for each in found if isinstance(each, NamedNode))
+    terms = {q.subject for q in reader.store.match(None, RDF.type, SHIYI.Source, None)}
+    named = (term for term in terms if isinstance(term, NamedNode))
     pairs = ((e.value.removeprefix(f"{ID}source-"), reader.thing(e).label) for e in named)
     return sorted(pairs)[:_SOURCES]
 
 
 def _ends(reader: Reader, claims: tuple[str, ...]) -> tuple[Thing, ...]:
-    return tuple(reader.premise(NamedNode(each)) for each in claims[:12])
+    return tuple(reader.premise(NamedNode(claim)) for claim in claims[:12])
 
 
 def _preview_answers(
@@ -243,14 +243,14 @@ def _preview_answers(
     """
     if old is None:
         return ()
-    found = []
+    previews = []
     for question in _questions(reader, [old.claim, *claims])[:4]:
         try:
             answer = site.ask(AskRequest(question, site.methods[0], choose_language()))
         except OutsideError:
             return None
-        found.append(Preview(question, any(c.claim == old.iri.value for c in answer.citations)))
-    return tuple(found)
+        previews.append(Preview(question, any(c.claim == old.iri.value for c in answer.citations)))
+    return tuple(previews)
 
 
 def _questions(reader: Reader, claims: list[Claim]) -> list[str]:

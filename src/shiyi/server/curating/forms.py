@@ -64,11 +64,11 @@ def with_faults(page: Callable[[], Any]) -> Callable[[View], View]:
 
 def _by_field(error: Exception) -> Mapping[str, tuple[Fault, ...]]:
     plain = Fault("", fault_text(str(error), "zh"), str(error))
-    listed = error.faults if isinstance(error, FormError) else (plain,)
-    found: dict[str, tuple[Fault, ...]] = {}
-    for each in listed:
-        found[each.field] = (*found.get(each.field, ()), each)
-    return found
+    faults = error.faults if isinstance(error, FormError) else (plain,)
+    found_faults: dict[str, tuple[Fault, ...]] = {}
+    for fault in faults:
+        found_faults[fault.field] = (*found_faults.get(fault.field, ()), fault)
+    return found_faults
 
 
 def keep_typed() -> None:

@@ -50,15 +50,15 @@ class Event:
 
 def list_lines(reader: Reader, removed: Iterable[Quad], added: Iterable[Quad]) -> tuple[Line, ...]:
     """Return what went and came as lines; one value for another of a property is one line."""
-    gone, come = {_bare(q) for q in removed}, {_bare(q) for q in added}
-    left = sorted(gone - come, key=str)
+    old_quads, new_quads = {_bare(q) for q in removed}, {_bare(q) for q in added}
+    remaining_quads = sorted(old_quads - new_quads, key=str)
     new: dict[tuple[object, object], list[Quad]] = {}
-    for quad in sorted(come - gone, key=str):
+    for quad in sorted(new_quads - old_quads, key=str):
         new.setdefault((quad.subject, quad.predicate), []).append(quad)
     lines = []
-    for quad in left:
-        others = new.get((quad.subject, quad.predicate))
-        came = _value(reader, others.pop(0)) if others else None
+    for quad in remaining_quads:
+        other_quads = new.get((quad.subject, quad.predicate))
+        came = _value(reader, other_quads.pop(0)) if other_quads else None
         lines.append(Line(_object_view(reader, quad), _value(reader, quad), came))
     for quads in new.values():
         lines += [Line(_object_view(reader, quad), None, _value(reader, quad)) for quad in quads]
@@ -71,8 +71,8 @@ def _bare(quad: Quad) -> Quad:
 
 
 def _object_view(reader: Reader, quad: Quad) -> Thing:
-    what = reader.thing(quad.predicate)
-    return what if what.label else Thing("", local_name(quad.predicate.value))
+    thing = reader.thing(quad.predicate)
+    return thing if thing.label else Thing("", local_name(quad.predicate.value))
 
 
 def _value(reader: Reader, quad: Quad) -> Thing:
@@ -80,14 +80,14 @@ def _value(reader: Reader, quad: Quad) -> Thing:
     if not isinstance(target, Triple):
         return reader.thing(target)
     parts = (target.subject, target.predicate, target.object)
-    return Thing("", " · ".join(reader.thing(each).label for each in parts))
+    return Thing("", " · ".join(reader.thing(term).label for term in parts))
 
 
 def list_events(reader: Reader, changes: Changes, thing: str) -> tuple[Event, ...]:
     """List what happened to a thing, the newest first."""
     return tuple(
-        Event(each, changes.is_live(each), list_lines(reader, each.removed, each.added))
-        for each in reversed(changes.of(thing))
+        Event(change, changes.is_live(change), list_lines(reader, change.removed, change.added))
+        for change in reversed(changes.of(thing))
     )
 
 
@@ -170,15 +170,15 @@ def page_of(thing: str) -> str:
 
 def _thing(reader: Reader, changes: Changes, iri: str) -> str:
     """Show a thing now, or as it was after a change, with who brought each statement."""
-    made, now = changes.of(iri), state_of(changes.store, iri)
-    if not (made or now):
+    made_changes, now = changes.of(iri), state_of(changes.store, iri)
+    if not (made_changes or now):
         raise NotFound(catalogue()("curate.no_thing"))
     at = count_field("at", request.args.get("at"), 0, 10**9)
-    shown = now if at is None else state_before(now, iri, made, at)
-    authors = blame(shown, [each for each in made if at is None or each.number <= at])
+    quads = now if at is None else state_before(now, iri, made_changes, at)
+    authors = blame(quads, [change for change in made_changes if at is None or change.number <= at])
     statements = [
         (_object_view(reader, quad), _value(reader, quad), authors.get(quad))
-        for quad in sorted(shown, key=lambda q: (str(q.subject), str(q.predicate), str(q.object)))
+        for quad in sorted(quads, key=lambda q: (str(q.subject), str(q.predicate), str(q.object)))
     ]
     return render_template(
         "curate/thing.html",
@@ -187,7 +187,7 @@ def _thing(reader: Reader, changes: Changes, iri: str) -> str:
         at=at,
         statements=statements,
         title=reader.premise(NamedNode(iri)).label,
-        since=list_lines(reader, shown, now) if at is not None else (),
+        since=list_lines(reader, quads, now) if at is not None else (),
     )
 
 

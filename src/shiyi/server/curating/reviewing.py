@@ -65,13 +65,13 @@ class LiveQueue:
         """Return the queue, made the first time it is asked for."""
         with self._building:
             if self._queue is None:
-                made = self._open_queue()
+                queue = self._open_queue()
                 if self._curation.citations:
-                    made.cite(self._curation.citations.counts)
+                    queue.cite(self._curation.citations.counts)
                     self._curation.citations.fresh()
                 with self._taking:
-                    made.update(self._missed)
-                    self._queue = made
+                    queue.update(self._missed)
+                    self._queue = queue
         if self._curation.citations and (cited := self._curation.citations.fresh()):
             self._queue.cite(cited)
         return self._queue
@@ -85,7 +85,7 @@ class LiveQueue:
         queue = Queue(self._store, self.opinions, changes, path, base.release)
         if queue.sequence is not None:
             later = journal.records(queue.sequence)
-            claims, _ = changes_in(q for each in later for q in (*each.removed, *each.added))
+            claims, _ = changes_in(q for record in later for q in (*record.removed, *record.added))
             if len(claims) <= _FEW and queue.digest == journal.digest(queue.sequence):
                 queue.update(claims)
             else:  # much changed, or another base was put back
@@ -145,16 +145,16 @@ def build_sheet(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dic
         raise NotFound(catalogue()("curate.no_claim"))
     assessment, text = desk.decisions.assess(iri), opinions.of(iri)
     own = assessment.standing.prior
-    attached = desk.decisions.assess(iri, attaching=True).standing.prior
-    sides = {each.agreement > 0 for each in text.values() if each.agreement}
+    prior = desk.decisions.assess(iri, attaching=True).standing.prior
+    sides = {opinion.agreement > 0 for opinion in text.values() if opinion.agreement}
     return {
         "claim": view,
         "assessment": assessment,
-        "opinions": sorted(text.values(), key=lambda each: each.number),
+        "opinions": sorted(text.values(), key=lambda item: item.number),
         "events": list_events(reader, desk.decisions.changes, iri),
         "own": own,
         "waiting": list_waiting_evidence(reader, desk, iri),
-        "if_accepted": apply_reviews(attached, 1.0),
+        "if_accepted": apply_reviews(prior, 1.0),
         "if_rejected": apply_reviews(own, -1.0),
         "assigned": opinions.assignee(iri),
         "is_disputed": len(sides) == 2,
@@ -193,22 +193,22 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(queue)
     def batch() -> BaseResponse | str:
-        done = desk.decide_all(person(), parse_form(Batch))
-        if done.foreseen:  # shown before anything is written
-            g.foreseen = done.foreseen
+        result = desk.decide_all(person(), parse_form(Batch))
+        if result.foreseen:  # shown before anything is written
+            g.foreseen = result.foreseen
             return queue()
-        flash(catalogue()("curate.batch_done", n=len(done.made)))
-        if done.stale:
-            flash(catalogue()("curate.batch_stale", n=len(done.stale)))
+        flash(catalogue()("curate.batch_done", n=len(result.made)))
+        if result.stale:
+            flash(catalogue()("curate.batch_stale", n=len(result.stale)))
         return redirect(f"{PREFIX}/queue?{urlencode(Filter.of(request.form).parameters())}")
 
     @routes.post("/assign")
     @needs(Right.REVIEW)
     @with_faults(queue)
     def assign() -> BaseResponse:
-        asked = parse_form(Assignment)
-        made = desk.assign(person(), asked)
-        flash(catalogue()("curate.assigned", n=len(made), name=asked.to or person().name))
+        assignment = parse_form(Assignment)
+        changes = desk.assign(person(), assignment)
+        flash(catalogue()("curate.assigned", n=len(changes), name=assignment.to or person().name))
         return redirect(f"{PREFIX}/queue?{urlencode(Filter.of(request.form).parameters())}")
 
     @routes.get("/progress")
@@ -217,7 +217,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         opinions = live.opinions
         people, days = opinions.progress()
         disputes = [
-            (view, sorted(text.values(), key=lambda each: -each.agreement))
+            (view, sorted(text.values(), key=lambda opinion: -opinion.agreement))
             for iri, text in sorted(opinions.disputed_claims().items())[:_DISPUTES]
             if (view := load_claim_view(reader(), iri)) is not None
         ]
@@ -249,19 +249,19 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @needs(Right.REVIEW)
     @with_faults(claim_page)
     def review() -> BaseResponse | tuple[str, int]:
-        asked, chosen = parse_form(Decision), Filter.of(request.form)
-        following = _after(live, asked.claim, chosen)
+        decision, chosen = parse_form(Decision), Filter.of(request.form)
+        following = _after(live, decision.claim, chosen)
         try:
-            change = desk.decide(person(), asked)
+            change = desk.decide(person(), decision)
         except StaleError:
             if _wants_json():
                 raise
-            later, difference = desk.writing().since(asked.claim, asked.version)
+            later, difference = desk.writing().since(decision.claim, decision.version)
             lines = list_lines(reader(), difference.removed, difference.added)
-            return claim_page(stale=later, stale_lines=lines, meant=asked.kind), 409
+            return claim_page(stale=later, stale_lines=lines, meant=decision.kind), 409
         if _wants_json():
             return json_response(change_values(desk, change) | {"following": following})
-        fields = {"kind": asked.kind, "change": change.iri, "claim": asked.claim}
+        fields = {"kind": decision.kind, "change": change.iri, "claim": decision.claim}
         flash(json.dumps(fields), "reviewed")
         return redirect(following or f"{PREFIX}/queue?{urlencode(chosen.parameters())}")
 

@@ -81,9 +81,9 @@ class DeviceCookies:
 
     def note(self, response: BaseResponse, name: str) -> BaseResponse:
         """Leave a cookie that names one more account."""
-        found = self.accounts()
-        found = {name: found.pop(name, "") or secrets.token_urlsafe(16)} | found
-        value = str(self._signer.dumps(dict(list(found.items())[: self._ACCOUNTS])))
+        results = self.accounts()
+        results = {name: results.pop(name, "") or secrets.token_urlsafe(16)} | results
+        value = str(self._signer.dumps(dict(list(results.items())[: self._ACCOUNTS])))
         response.set_cookie(
             self._COOKIE,
             value,
@@ -163,14 +163,14 @@ def sign_in_routes(
 
 
 def _verify_login(result: Account | None, people: AccountStore) -> bool:
-    known = result if result and result.active else None
-    fits = matches(known.hashed if known else "", request.form.get("password", "")[:LONGEST])
-    if known is None or not fits:
+    account = result if result and result.active else None
+    fits = matches(account.hashed if account else "", request.form.get("password", "")[:LONGEST])
+    if account is None or not fits:
         return False
-    if not known.secret:
+    if not account.secret:
         return True
-    step = _code_step(known)
-    return step is not None and people.use_code(known.name, step)
+    step = _code_step(account)
+    return step is not None and people.use_code(account.name, step)
 
 
 def _code_step(person: Account | None) -> int | None:
@@ -209,14 +209,14 @@ class IdentityProvider:
 def oidc_routes(curation: Curation) -> Blueprint:
     """Serve ``/curate/oidc`` and ``/curate/oidc/callback``."""
     routes = Blueprint("oidc", __name__, url_prefix=PREFIX)
-    people, audit, chosen = curation.people, curation.audit, curation.settings
+    people, audit, settings = curation.people, curation.audit, curation.settings
 
     @routes.get("/oidc")
     @needs(Right.OPEN)
     def start() -> BaseResponse:
-        _check_configuration(chosen)
+        _check_configuration(settings)
         with _client(curation) as client:
-            provider = _discover(client, chosen.oidc_issuer)
+            provider = _discover(client, settings.oidc_issuer)
             verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
             address, state = client.create_authorization_url(
                 provider.authorization, code_verifier=verifier, nonce=nonce
@@ -227,7 +227,7 @@ def oidc_routes(curation: Curation) -> Blueprint:
     @routes.get("/oidc/callback")
     @needs(Right.OPEN)
     def callback() -> BaseResponse:
-        _check_configuration(chosen)
+        _check_configuration(settings)
         pending: dict[str, str] = session.pop(_OIDC, {})
         state = request.args.get("state", "")
         if not pending or not secrets.compare_digest(state.encode(), pending["state"].encode()):
@@ -235,7 +235,7 @@ def oidc_routes(curation: Curation) -> Blueprint:
         if "code" not in request.args:
             raise Forbidden(catalogue()("curate.refused_there"))
         claims = _claims(curation, pending, request.args["code"])
-        result = _person(people, chosen, claims)
+        result = _person(people, settings, claims)
         if result is None:
             audit.note("sign-in refused", f"{claims['iss']} {claims['sub']}", by="OpenID Connect")
             raise Forbidden(catalogue()("curate.unknown_there"))
@@ -296,8 +296,8 @@ def _discover(client: Any, issuer: str) -> IdentityProvider:
         raise OutsideError(f"{issuer} describes no {fault} of OpenID Connect") from fault
     if result.issuer.rstrip("/") != issuer.rstrip("/"):
         raise OutsideError(f"{issuer} calls itself {result.issuer[:200]}, so it is not trusted")
-    for each in (result.authorization, result.token, result.keys):
-        _check_safe(each)
+    for name in (result.authorization, result.token, result.keys):
+        _check_safe(name)
     return result
 
 
@@ -323,9 +323,9 @@ def _claims(curation: Curation, pending: dict[str, str], code: str) -> dict[str,
     from joserfc.errors import JoseError
     from joserfc.jwk import KeySet
 
-    chosen = curation.settings
+    settings = curation.settings
     with _client(curation) as client:
-        provider = _discover(client, chosen.oidc_issuer)
+        provider = _discover(client, settings.oidc_issuer)
         try:
             token = client.fetch_token(
                 provider.token,
@@ -338,7 +338,7 @@ def _claims(curation: Curation, pending: dict[str, str], code: str) -> dict[str,
             jwt.JWTClaimsRegistry(
                 leeway=60,
                 iss={"essential": True, "value": provider.issuer},
-                aud={"essential": True, "value": chosen.oidc_client},
+                aud={"essential": True, "value": settings.oidc_client},
                 sub={"essential": True},
                 exp={"essential": True},
                 nonce={"essential": True, "value": pending["nonce"]},
@@ -355,9 +355,9 @@ def _person(
 ) -> Account | None:
     """Return the account, or make one where newcomers may have a role; None for a stranger."""
     subject = f"{claims['iss']} {claims['sub']}"
-    known = people.by_subject(subject)
-    if known is not None:
-        return known if known.active else None
+    account = people.by_subject(subject)
+    if account is not None:
+        return account if account.active else None
     if not chosen.oidc_role:
         return None
     value = str(claims.get("preferred_username") or claims.get("email") or "curator")
@@ -366,5 +366,5 @@ def _person(
         or "curator"
     )
     names = (base, *(f"{base}-{i}" for i in range(2, 1000)))
-    free = next(each for each in names if people.find(each) is None)
+    free = next(name for name in names if people.find(name) is None)
     return people.add(free, Role.from_name(chosen.oidc_role), subject=subject)

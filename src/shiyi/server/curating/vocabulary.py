@@ -80,12 +80,12 @@ def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     @needs(Right.EDIT)
     @with_faults(concept_page)
     def save() -> BaseResponse | tuple[str, int]:
-        asked = parse_form(forms.ConceptEdit)
+        edit = parse_form(forms.ConceptEdit)
         try:
-            change = desk.save_concept(person(), asked)
+            change = desk.save_concept(person(), edit)
         except StaleError:
-            thing = desk.concept(asked.was).iri.value
-            later, difference = desk.writing().since(thing, asked.version)
+            thing = desk.concept(edit.was).iri.value
+            later, difference = desk.writing().since(thing, edit.version)
             reader = pages.reader()
             lines = list_lines(reader, difference.removed, difference.added)
             keep_typed()
@@ -145,9 +145,10 @@ def _concept_shown(desk: Desk, reader: Reader, entry: Concept, *, is_new: bool, 
         messages=messages,
         claim_count=len(claims),
         claims=sorted(
-            (reader.premise(NamedNode(each)) for each in claims[:200]), key=lambda each: each.label
+            (reader.premise(NamedNode(thing)) for thing in claims[:200]),
+            key=lambda thing: thing.label,
         ),
-        below=[] if is_new else [reader.thing(each) for each in narrower(store, entry.iri)],
+        below=[] if is_new else [reader.thing(node) for node in narrower(store, entry.iri)],
         **more,
     )
 
@@ -285,10 +286,10 @@ def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
         thing = Thing(iri, value or mapping.cui or iri, href(iri), kind="")
     stated = tuple(filter(None, (row.get(f"{side}_category"), row.get(f"{side}_type"))))
     types = (text(term) for term in reader.values(node, DCTERMS.type, None))
-    kinds = stated or tuple(reader.thing(each).label for each in reader.kinds(node))
+    kinds = stated or tuple(reader.thing(kind).label for kind in reader.kinds(node))
     around = [reader.thing(each) for each in _around(reader, node)]
     if own:
-        around += [each.other for each in islice(reader.statements(node), 8)]
+        around += [statement.other for statement in islice(reader.statements(node), 8)]
     return Side(
         thing,
         iri,
@@ -302,21 +303,21 @@ def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
 
 def _around(reader: Reader, node: NamedNode) -> list[Term]:
     links = (SKOS.broader, SKOS.narrower, SKOS.related)
-    linked = (term for link in links for term in reader.values(node, link, None))
+    terms = (term for link in links for term in reader.values(node, link, None))
     below = (q.subject for q in reader.store.match(None, SKOS.broader, node, DefaultGraph()))
-    return [*islice(linked, 8), *islice(below, 6)]
+    return [*islice(terms, 8), *islice(below, 6)]
 
 
 def _other_mappings(reader: Reader, mapping: mappings.Mapping, is_own: bool) -> tuple[Thing, ...]:
     """Name what else our concept is mapped to, or what else of Shiyi's is mapped to the target."""
-    here, end = NamedNode(mapping.subject), NamedNode(mapping.object)
-    found: dict[str, Thing] = {}
+    node, end = NamedNode(mapping.subject), NamedNode(mapping.object)
+    things: dict[str, Thing] = {}
     for predicate in LINKS.values():
-        start, target = (here, None) if is_own else (None, end)
+        start, target = (node, None) if is_own else (None, end)
         for quad in reader.store.match(start, predicate, target, DefaultGraph()):
             term = quad.object if is_own else quad.subject
             if text(term) != (mapping.object if is_own else mapping.subject):
-                found[text(term)] = reader.thing(term)
-    for term in reader.values(here, SHIYI.umlsCui) if is_own else ():
-        found.setdefault(text(term), Thing("", text(term)))
-    return tuple(found.values())[:8]
+                things[text(term)] = reader.thing(term)
+    for term in reader.values(node, SHIYI.umlsCui) if is_own else ():
+        things.setdefault(text(term), Thing("", text(term)))
+    return tuple(things.values())[:8]

@@ -116,10 +116,10 @@ def request_digest() -> str:
     if request.mimetype != "multipart/form-data":
         parts = [(request.mimetype, body)]
     else:
-        files = [each for _, each in request.files.items(multi=True)]
-        parts = [(each.mimetype, each.read()) for each in files]
-        for each in files:
-            each.seek(0)
+        files = [item for _, item in request.files.items(multi=True)]
+        parts = [(item.mimetype, item.read()) for item in files]
+        for file in files:
+            file.seek(0)
     for kind, content in parts:
         digest.update(f"\n{kind} {len(content)}\n".encode())
         digest.update(content)

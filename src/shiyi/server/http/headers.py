@@ -68,7 +68,7 @@ def names() -> frozenset[str]:
     """List the files below ``server/static``, so that no other path is ever opened."""
     root = artefact("server/static")
     return frozenset(
-        each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()
+        path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()
     )
 
 
@@ -248,7 +248,7 @@ def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 def has_prerequisite() -> bool:
     """Return whether the request is for an answer that differs from what the client has."""
-    return any(each in request.headers for each in _PREREQUISITES)
+    return any(term in request.headers for term in _PREREQUISITES)
 
 
 def _count(response: Response, slow: float) -> None:

@@ -151,13 +151,13 @@ def _negotiate(kind: str, accept: str, profiles: str, default: str) -> str:
         media, parameters = parse_options_header(value)
         if quality > 0 and media in ranges and parameters.get("version") in _VERSIONS:
             return _VERSIONS[parameters["version"]]
-    best, found = 0.0, default
+    best, result = 0.0, default
     for value, quality in parse_accept_header(profiles):
         token = value.strip("<> ").replace("https://", "http://").rstrip("/")
         for name, iri in PROFILE_IRIS.items():
             if quality > best and token in {name, iri.rstrip("/")}:
-                best, found = quality, name
-    return found
+                best, result = quality, name
+    return result
 
 
 def graph_type(kind: str, profile: str) -> str:

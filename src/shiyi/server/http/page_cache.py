@@ -83,17 +83,17 @@ class PageCache:
 
         Counting takes at most a tenth of the time, however often the store changes.
         """
-        version, found = self._site.version(), self._values.get(name)
-        if found is None:
+        version, value = self._site.version(), self._values.get(name)
+        if value is None:
             return self.value(name, make)
-        if found.version != version and time.monotonic() > found.due and self._begin(name):
+        if value.version != version and time.monotonic() > value.due and self._begin(name):
             threading.Thread(target=self._make, args=(name, version, make), daemon=True).start()
-        return cast("Made", found.value)
+        return cast("Made", value.value)
 
     def is_current(self, name: Hashable) -> bool:
         """Return whether the value of that name belongs to the present version of the store."""
-        found = self._values.get(name)
-        return found is not None and found.version == self._site.version()
+        value = self._values.get(name)
+        return value is not None and value.version == self._site.version()
 
     def _begin(self, name: Hashable) -> bool:
         with self._lock:
@@ -167,11 +167,11 @@ class PageCache:
         """Return a reader that caches labels, by default in the language of the request."""
         language = language or choose_language()
         with self._lock:
-            version, found = self._site.version(), self._readers.get(language)
-            if found is None or found[0] != version:
-                found = version, Reader(self._site.store, language, self._known)
-                self._readers[language] = found
-            return found[1]
+            version, results = self._site.version(), self._readers.get(language)
+            if results is None or results[0] != version:
+                results = version, Reader(self._site.store, language, self._known)
+                self._readers[language] = results
+            return results[1]
 
 
 def has_bare_address() -> bool:

@@ -67,8 +67,8 @@ def fault_values(error: errors.FormError) -> list[dict[str, str]]:
     """Return the faults of fields as JSON, in the reader's language."""
     language = choose_language()
     return [
-        {"field": each.field, "shape": each.shape, "message": each.message(language)}
-        for each in error.faults
+        {"field": fault.field, "shape": fault.shape, "message": fault.message(language)}
+        for fault in error.faults
     ]
 
 

@@ -56,7 +56,7 @@ _HERE: Final = "<!-- the answer -->"  # in the template
 def answer_page(site: Site, cache: PageCache) -> Response:
     """Answer the question of a form: the head of the page at once, then the answer."""
     asked, form = read_question(site), read_form()
-    dropped = read_dropped_fields(form.getlist("drop"))
+    dropped_fields = read_dropped_fields(form.getlist("drop"))
     shared = parse_shared_question(site, asked)
 
     def frame() -> str:
@@ -68,7 +68,7 @@ def answer_page(site: Site, cache: PageCache) -> Response:
     def parts() -> Iterator[str]:
         yield head
         try:
-            turn = answer_turn(site, asked, cache, shared, dropped=dropped)
+            turn = answer_turn(site, asked, cache, shared, dropped=dropped_fields)
             pivots = partial(find_pivots, site, asked) if form.get("pivots") else None
             yield answer_part(turn, cache, form, "ask_answer.html", pivots, shared)
         except ShiyiError as fault:  # the status is sent; the page still says what went wrong
@@ -171,7 +171,7 @@ def read_dropped_fields(values: Iterable[str]) -> frozenset[tuple[str, str]]:
     frozenset({('avoids', 'pork')})
     """
     pairs = (each.partition(":") for each in islice(values, _MAX_DROPPED))
-    return frozenset((key, value) for key, found, value in pairs if found)
+    return frozenset((key, value) for key, result, value in pairs if result)
 
 
 _TAGS = frozenset(
@@ -337,9 +337,9 @@ def cut_lead(opening: Markup, language: str) -> tuple[Markup, Markup]:
     >>> cut_lead(Markup("<p>Ask first.</p><p>Why</p>"), "en")
     (Markup('Ask first.'), Markup('<p>Why</p>'))
     """
-    first, found, rest = str(opening).strip().removeprefix("<p>").partition("</p>")
+    first, result, rest = str(opening).strip().removeprefix("<p>").partition("</p>")
     short = len(unescape(_TAG.sub("", _CITE.sub("", first)))) <= _SHORT.get(language, 90)
-    if not found or not short or "<p>" in first:
+    if not result or not short or "<p>" in first:
         return Markup(), opening
     return Markup(first), Markup(rest.strip())  # noqa: S704 - parts of what rendered() cleaned
 
@@ -352,9 +352,9 @@ def split_repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Mar
     """
     shown: list[str] = []
     again: list[str] = []
-    for each in _PARAGRAPH.findall(str(opening)):
-        numbers = {int(number) for number in _NUMBER.findall(each)}
-        (again if numbers and numbers <= warned else shown).append(each)
+    for text in _PARAGRAPH.findall(str(opening)):
+        numbers = {int(number) for number in _NUMBER.findall(text)}
+        (again if numbers and numbers <= warned else shown).append(text)
     return Markup("".join(shown)), Markup("".join(again))  # noqa: S704 - parts of what rendered() cleaned
 
 
@@ -421,8 +421,8 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
 
 def _next(answer: Answer) -> tuple[str, ...]:
     """Return a recommendation, else a warning, that the question does not name."""
-    named = [each.label for each in answer.recommendations]
-    named += [each.subject.label for each in answer.citations] if answer.warnings else []
+    named = [recommendation.label for recommendation in answer.recommendations]
+    named += [citation.subject.label for citation in answer.citations] if answer.warnings else []
     asked = answer.question.casefold()
     fresh = (each for each in dict.fromkeys(named) if each.casefold() not in asked)
     return tuple(fresh)[:_NEXT]

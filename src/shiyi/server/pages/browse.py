@@ -63,10 +63,10 @@ def crawler_routes(site: Site) -> Blueprint:
             return _xml("urlset", "url", (public_root().rstrip("/") + path for path in _PLAIN))
         if kind not in _KINDS:
             raise NotFound("the site map has no such part; /sitemap.xml lists all")
-        found = site.store.match(None, RDF.type, _KINDS[kind], DefaultGraph())
+        quads = site.store.match(None, RDF.type, _KINDS[kind], DefaultGraph())
         names = sorted(
             quad.subject.value
-            for quad in found
+            for quad in quads
             if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(ID)
         )
         chosen = names[number * _MOST : (number + 1) * _MOST]
@@ -171,7 +171,7 @@ class FacetedClass:
     @property
     def is_narrowed(self) -> bool:
         """Return whether anything was chosen."""
-        return any(each.chosen for each in self.facets)
+        return any(facet.chosen for facet in self.facets)
 
 
 def holders(reader: Reader) -> Mapping[str, Members]:
@@ -179,23 +179,23 @@ def holders(reader: Reader) -> Mapping[str, Members]:
 
     Members of defined classes are what was inferred of them (``graph:entailed``).
     """
-    made: dict[str, Members] = {}
+    terms: dict[str, Members] = {}
     for name, (relation, kind, forward) in _FACETS.items():
-        found: dict[Term, set[Term]] = {
+        found_terms: dict[Term, set[Term]] = {
             quad.subject: set() for quad in reader.store.match(None, RDF.type, kind, ACCEPTED)
         }
         for quad in reader.store.match(None, relation, None, ACCEPTED):
             value, thing = (quad.object, quad.subject) if forward else (quad.subject, quad.object)
-            if value in found:
-                found[value].add(thing)
-        made[name] = found
+            if value in found_terms:
+                found_terms[value].add(thing)
+        terms[name] = found_terms
     tiers: dict[Term, set[Term]] = {
         quad.subject: set() for quad in reader.store.match(None, SKOS.inScheme, _TIERS, ACCEPTED)
     }
     for row in reader.store.select(_BACKED):
         if row["tier"] in tiers:
             tiers[row["tier"]].add(row["thing"])
-    return {**made, _TIER: tiers, _DEFINED: load_defined_members(reader.store)}
+    return {**terms, _TIER: tiers, _DEFINED: load_defined_members(reader.store)}
 
 
 def narrow_class(
@@ -208,8 +208,8 @@ def narrow_class(
     )
     if name not in FACETED:
         return FacetedClass((), members)
-    chosen = {facet: _chosen_value(facet, values, query) for facet, values in by_facet.items()}
-    picked = {facet: by_facet[facet][value] for facet, value in chosen.items() if value is not None}
+    terms = {facet: _chosen_value(facet, values, query) for facet, values in by_facet.items()}
+    picked = {facet: by_facet[facet][value] for facet, value in terms.items() if value is not None}
     made = []
     for facet, values in by_facet.items():
         others = members.intersection(
@@ -232,10 +232,10 @@ def _chosen_value(facet: str, values: Members, query: Mapping[str, str]) -> Term
     key = query.get(facet, "")
     if not key:
         return None
-    found = next((value for value in values if _key(value) == key), None)
-    if found is None:
+    term = next((value for value in values if _key(value) == key), None)
+    if term is None:
         raise FormatError(facet, key, sorted(map(_key, values)))
-    return found
+    return term
 
 
 def _key(value: Term) -> str:
@@ -311,8 +311,8 @@ def _list_members(cache: PageCache, name: str) -> Response:
     table = StringIO()
     writer = csv.writer(table)
     writer.writerow(("id", "label", "other"))
-    for each in things(cache.reader(), narrow_by_request(cache, name).left):
-        writer.writerow((each.iri, each.label, each.other))
+    for thing in things(cache.reader(), narrow_by_request(cache, name).left):
+        writer.writerow((thing.iri, thing.label, thing.other))
     response = Response(table.getvalue(), content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response

@@ -80,8 +80,8 @@ class Place:
 def page_files() -> dict[str, Path]:
     """Return the files of the documentation by their names in addresses."""
     root, tables = artefact("docs"), artefact(_TABLES)
-    found = {each.relative_to(root).as_posix(): each for each in sorted(root.rglob("*.md"))}
-    return found | {f"figures/{each.name}": each for each in sorted(tables.glob("*.md"))}
+    paths = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*.md"))}
+    return paths | {f"figures/{path.name}": path for path in sorted(tables.glob("*.md"))}
 
 
 def read_page(name: str, language: str = "") -> Page:
@@ -99,8 +99,8 @@ def read_page(name: str, language: str = "") -> Page:
 
 def _chinese(name: str) -> str:
     """Return the name of the Chinese file of a page, empty where there is none."""
-    found = name.removesuffix(".md") + _CHINESE
-    return found if found in page_files() else ""
+    result = name.removesuffix(".md") + _CHINESE
+    return result if result in page_files() else ""
 
 
 @cache
@@ -129,7 +129,7 @@ def _render_page(name: str, language: str, text: str) -> Page:
     tokens = parser.parse(text)
     headings = tuple(_add_anchors(tokens))
     _relink(name, tokens)
-    title = next((each.text for each in headings), name)
+    title = next((heading.text for heading in headings), name)
     _link_queries(tokens, Catalogue.load(language)("sparql.run"))
     html = parser.renderer.render(tokens, parser.options, {})
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
@@ -145,12 +145,12 @@ def _add_anchors(tokens: list[Token]) -> Iterator[Heading]:
         if opening.type != "heading_open":
             continue
         parts = inline.children or []
-        stated = _EXPLICIT.search(parts[-1].content) if parts else None
-        if stated:
-            parts[-1].content = parts[-1].content[: stated.start()]
-        words = "".join(each.content for each in parts)
+        match = _EXPLICIT.search(parts[-1].content) if parts else None
+        if match:
+            parts[-1].content = parts[-1].content[: match.start()]
+        words = "".join(part.content for part in parts)
         anchor = _ANCHOR.sub("", words.lower()).strip().replace(" ", "-")
-        anchor = stated[1] if stated else anchor
+        anchor = match[1] if match else anchor
         seen[anchor] = seen.get(anchor, -1) + 1
         anchor += f"-{seen[anchor]}" if seen[anchor] else ""
         opening.attrSet("id", anchor)
@@ -210,7 +210,7 @@ def search_pages(words: str) -> list[Place]:
 
     A page is searched in the reader's language, and in the other where nothing is found.
     """
-    asked, found = words.casefold().split(), []
+    asked, places = words.casefold().split(), []
     for name in page_files():
         if name.endswith(_CHINESE):
             continue
@@ -222,10 +222,10 @@ def search_pages(words: str) -> list[Place]:
                 around = _MARKS.sub(" ", text[max(0, at - _AROUND) : at + _AROUND])
                 around = " ".join(around.split())
                 page = _stored_page(file)
-                found.append(Place(name, page.language, page.title, around))
+                places.append(Place(name, page.language, page.title, around))
                 break
-    titled = [each for each in found if any(word in each.title.casefold() for word in asked)]
-    return [*titled, *(each for each in found if each not in titled)][:_SHOWN]
+    titled = [place for place in places if any(word in place.title.casefold() for word in asked)]
+    return [*titled, *(place for place in places if place not in titled)][:_SHOWN]
 
 
 def documentation(site: Site) -> Blueprint:
@@ -269,28 +269,28 @@ def documentation(site: Site) -> Blueprint:
 def pictures() -> frozenset[str]:
     """Return the pictures of the documentation, so that no other path is ever opened."""
     root = artefact("docs")
-    files = (each for each in root.rglob("*") if each.suffix in _PICTURES)
-    drawn = (each for each in artefact(_TABLES).glob("*") if each.suffix in _PICTURES)
-    own = {each.relative_to(root).as_posix() for each in files}
-    return frozenset(own | {f"figures/{each.name}" for each in drawn})
+    files = (path for path in root.rglob("*") if path.suffix in _PICTURES)
+    paths = (path for path in artefact(_TABLES).glob("*") if path.suffix in _PICTURES)
+    own = {path.relative_to(root).as_posix() for path in files}
+    return frozenset(own | {f"figures/{path.name}" for path in paths})
 
 
 def _moved_to(name: str) -> str:
     """Return the page of that name in any folder, with or without its ending."""
     last = Path(name).name.lower()
-    return next((each for each in page_files() if Path(each).name in {last, f"{last}.md"}), "")
+    return next((file for file in page_files() if Path(file).name in {last, f"{last}.md"}), "")
 
 
 def contents() -> dict[str, list[Page]]:
     """Return the pages by kind, in the language of the reader."""
-    found: dict[str, list[Page]] = {kind: [] for kind in KINDS}
+    pages: dict[str, list[Page]] = {kind: [] for kind in KINDS}
     for name in page_files():
         kind, _, rest = name.partition("/")
-        if kind in found and "/" not in rest and not name.endswith(_CHINESE):
-            found[kind].append(read_page(name))
+        if kind in pages and "/" not in rest and not name.endswith(_CHINESE):
+            pages[kind].append(read_page(name))
     others = ("glossary.md", QUERIES, "reference/python.md")
-    found["reference"] += [read_page(name) for name in others]
-    return found
+    pages["reference"] += [read_page(name) for name in others]
+    return pages
 
 
 def _render_docs(name: str, words: str = "", places: list[Place] | None = None) -> str:
@@ -303,8 +303,8 @@ def _example(schemas: dict[str, Any], schema: dict[str, Any]) -> str:
     model = schemas.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
     required = model.get("required", [])
     values = {
-        name: each["examples"][0] if "examples" in each else ""
-        for name, each in model.get("properties", {}).items()
-        if "examples" in each or name in required
+        name: item["examples"][0] if "examples" in item else ""
+        for name, item in model.get("properties", {}).items()
+        if "examples" in item or name in required
     }
     return json.dumps(values, ensure_ascii=False, indent=2)

@@ -65,7 +65,7 @@ def classes(reader: Reader, counts: Mapping[str, int]) -> Bars:
 
 
 def _sort(bars: Iterable[tuple[str, int]]) -> Bars:
-    return tuple(sorted(bars, key=lambda each: -each[1]))
+    return tuple(sorted(bars, key=lambda row: -row[1]))
 
 
 MOST: Final = 4
@@ -113,16 +113,16 @@ def parse_names(reader: Reader, ids: str) -> list[NamedNode]:
 def comparison(reader: Reader, nodes: list[NamedNode]) -> Comparison:
     """Return a table that compares ``nodes``."""
     views = tuple(concept_view(reader, node) for node in nodes)
-    found = [
-        {(each.predicate, each.forward): each for _, groups in view.themes for each in groups}
+    results = [
+        {(group.predicate, group.forward): group for _, groups in view.themes for group in groups}
         for view in views
     ]
     bands = []
     for theme, names in _ROWS.items():
         rows = []
         for key in ((name, True) for name in names):
-            cells = tuple(groups.get(key) for groups in found)
-            if heads := [each.heading for each in cells if each is not None]:
+            cells = tuple(groups.get(key) for groups in results)
+            if heads := [group.heading for group in cells if group is not None]:
                 rows.append(Row(heads[0], cells))
         if rows:
             bands.append((theme, tuple(rows)))
@@ -162,10 +162,10 @@ def link_words(
 ) -> tuple[tuple[NamedNode, ...], tuple[str, ...]]:
     """Return the concepts of ``words``, separated by commas, and the unknown words."""
     nodes, unknown = [], []
-    for word in (each for each in _WORDS.split(words) if each):
-        found = [mention.iri for mention in link(word) if mention.iri]
-        if found:
-            nodes.append(NamedNode(found[0]))
+    for word in (part for part in _WORDS.split(words) if part):
+        results = [mention.iri for mention in link(word) if mention.iri]
+        if results:
+            nodes.append(NamedNode(results[0]))
         else:
             unknown.append(word)
     return tuple(dict.fromkeys(nodes)), tuple(unknown)
@@ -182,8 +182,8 @@ class DishView:
 
 def list_dishes(reader: Reader) -> tuple[DishView, ...]:
     """List every dish of the base."""
-    found = reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED)
-    dishes = {quad.subject for quad in found if isinstance(quad.subject, NamedNode)}
+    quads = reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED)
+    dishes = {quad.subject for quad in quads if isinstance(quad.subject, NamedNode)}
     return tuple(
         DishView(
             dish,
@@ -203,13 +203,13 @@ def match_dishes(
         avoid |= _unsuitable_things(reader, wish.constitution)
     suited = _objects(reader, wish.constitution, SHIYI.suitableFood)
     fit = [
-        each
-        for each in courses
+        view
+        for view in courses
         if not (
-            (use and not each.parts & use)
-            or each.parts & avoid
-            or each.dish in avoid
-            or (wish.season and wish.season not in each.seasons)
+            (use and not view.parts & use)
+            or view.parts & avoid
+            or view.dish in avoid
+            or (wish.season and wish.season not in view.seasons)
         )
     ]
 
@@ -217,8 +217,8 @@ def match_dishes(
         return -len(each.parts & use), each.dish not in suited, reader.thing(each.dish).label
 
     cards = [
-        _card(reader, each.dish, each.parts, wish, len(each.parts & use), each.dish in suited)
-        for each in sorted(fit, key=rank)[:SHOWN]
+        _card(reader, view.dish, view.parts, wish, len(view.parts & use), view.dish in suited)
+        for view in sorted(fit, key=rank)[:SHOWN]
     ]
     return cards, len(fit)
 
@@ -241,7 +241,7 @@ def _card(
     fits = _objects(reader, dish, SHIYI.indicatedFor) | _objects(reader, dish, SHIYI.relieves)
     return DishCard(
         reader.thing(dish),
-        tuple(sorted(ingredients, key=lambda each: (not each[1], each[0].label))),
+        tuple(sorted(ingredients, key=lambda row: (not row[1], row[0].label))),
         _things(reader, fits),
         _things(reader, against),
         matched,
@@ -251,13 +251,13 @@ def _card(
 
 def _unsuitable_things(reader: Reader, constitution: NamedNode) -> frozenset[NamedNode]:
     """Return what is recorded as unsuitable for this constitution, asserted or derived."""
-    found = set(_objects(reader, constitution, SHIYI.unsuitableFood))
+    nodes = set(_objects(reader, constitution, SHIYI.unsuitableFood))
     quads = [
-        *(q for each in _AGAINST for q in reader.store.match(None, each, constitution, ACCEPTED)),
+        *(q for node in _AGAINST for q in reader.store.match(None, node, constitution, ACCEPTED)),
         *reader.store.match(None, SHIYI.derivedCaution, constitution, DERIVED),
     ]
-    found |= {quad.subject for quad in quads if isinstance(quad.subject, NamedNode)}
-    return frozenset(found)
+    nodes |= {quad.subject for quad in quads if isinstance(quad.subject, NamedNode)}
+    return frozenset(nodes)
 
 
 def _objects(
@@ -269,7 +269,7 @@ def _objects(
 
 
 def _things(reader: Reader, nodes: Iterable[NamedNode]) -> tuple[Thing, ...]:
-    return tuple(sorted((reader.thing(node) for node in nodes), key=lambda each: each.label))
+    return tuple(sorted((reader.thing(node) for node in nodes), key=lambda thing: thing.label))
 
 
 ITEMS: Final = 5  # signs asked for each constitution; the standard's questionnaire has more
@@ -308,11 +308,11 @@ def items(reader: Reader) -> tuple[ConstitutionSigns, ...]:
     signs: dict[NamedNode, list[Term]] = {}
     for quad in reader.store.match(None, RDF.type, SHIYI.Constitution, ACCEPTED):
         if isinstance(quad.subject, NamedNode) and not quad.subject.value.endswith("-balanced"):
-            shown = reader.values(quad.subject, SHIYI.hasManifestation)
-            signs[quad.subject] = [term for term in shown if not _for_a_doctor(reader.thing(term))]
-    shared = [term for found in signs.values() for term in found]
+            terms = reader.values(quad.subject, SHIYI.hasManifestation)
+            signs[quad.subject] = [term for term in terms if not _for_a_doctor(reader.thing(term))]
+    shared = [term for sign in signs.values() for term in sign]
     made = []
-    for node, found in sorted(signs.items(), key=lambda each: each[0].value):
+    for node, found in sorted(signs.items(), key=lambda row: row[0].value):
         chosen = sorted(found, key=lambda term: (shared.count(term), reader.thing(term).iri))
         made.append(ConstitutionSigns(reader.thing(node), tuple(map(reader.thing, chosen[:ITEMS]))))
     return tuple(each for each in made if each.signs)
@@ -323,15 +323,15 @@ def scores(signs: tuple[ConstitutionSigns, ...], form: Mapping[str, str]) -> tup
 
     Raises UsageError for an answer that is not 1 to 5.
     """
-    made = []
+    made_scores = []
     for group in signs:
         given = [form.get(field(sign), "") for sign in group.signs]
         if wrong := [each for each in given if each and each not in _STEPS]:
             raise UsageError(f"an answer is 1 to 5, not {wrong[0][:20]!r}")
         if all(given):
             value = transform_score([int(each) for each in given])
-            made.append(Score(group.constitution, value, _verdict(value)))
-    return tuple(sorted(made, key=lambda each: -each.value))
+            made_scores.append(Score(group.constitution, value, _verdict(value)))
+    return tuple(sorted(made_scores, key=lambda score: -score.value))
 
 
 def field(sign: Thing) -> str:
@@ -388,10 +388,10 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
 
         def render() -> str:
             courses = cache.value("menu", lambda: list_dishes(reader)) if asked else ()
-            found, total = match_dishes(reader, wish, courses)
+            cards, total = match_dishes(reader, wish, courses)
             return render_template(
                 "dishes.html",
-                found=found,
+                found=cards,
                 total=total,
                 asked=asked,
                 wish=wish,
@@ -433,23 +433,23 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
 def claim_distribution(site: Site) -> ClaimDistribution:
     """Return the stored distribution, else compute it."""
     base = site.base
-    stored = load_spread(base) if base else None
-    return stored or ClaimDistribution.of(site.store)
+    distribution = load_spread(base) if base else None
+    return distribution or ClaimDistribution.of(site.store)
 
 
 def _choices(reader: Reader, kind: NamedNode) -> dict[str, Thing]:
-    found = reader.store.match(None, RDF.type, kind, ACCEPTED)
-    things = sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
+    quads = reader.store.match(None, RDF.type, kind, ACCEPTED)
+    things = sorted((reader.thing(quad.subject) for quad in quads), key=lambda each: each.iri)
     return {thing.iri.rpartition("/")[2]: thing for thing in things}
 
 
 def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> DishQuery:
-    chosen: dict[str, NamedNode | None] = {}
-    for name, known in choices.items():
+    nodes: dict[str, NamedNode | None] = {}
+    for name, things in choices.items():
         value = request.args.get(name, "")
-        if value and value not in known:
-            raise FormatError(name, value, list(known))
-        chosen[name] = NamedNode(known[value].iri) if value else None
+        if value and value not in things:
+            raise FormatError(name, value, list(things))
+        nodes[name] = NamedNode(things[value].iri) if value else None
     read = {}
     for name in ("with", "without"):
         words = request.args.get(name, "")
@@ -459,8 +459,8 @@ def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> DishQuery:
     return DishQuery(
         read["with"][0],
         read["without"][0],
-        chosen["constitution"],
-        chosen["season"],
+        nodes["constitution"],
+        nodes["season"],
         (*read["with"][1], *read["without"][1]),
     )
 
@@ -478,18 +478,18 @@ def check_pages(site: Site, cache: PageCache) -> Blueprint:
     def check() -> Response:
         things = read_things() if request.method == "POST" else []
         fault = ""
-        found = CombinationReport()
+        report = CombinationReport()
         if things:
             person = parse_request(Profile, profile_values(request.form), site, strict=False)
             try:
-                found = check_things(site.runtime, things, person.to_value(), choose_language())
+                report = check_things(site.runtime, things, person.to_value(), choose_language())
             except UsageError as wrong:  # too few or too many: shown beside the form
                 fault = str(wrong)
 
         def render() -> str:
             return render_template(
                 "check.html",
-                found=found,
+                found=report,
                 things=things,
                 form=request.form,
                 fault=fault,
@@ -510,8 +510,8 @@ def read_things() -> list[str]:
     """Return the names of the form, one a line; ``replace`` puts a name for a misspelt one."""
     text = request.form.get("things", "")
     lines = _NAMES_END.split(text_field("things", text, _MOST_CHARS)) if text.strip() else []
-    names = [each.strip() for each in (*lines, *request.form.getlist("thing"))]
+    names = [line.strip() for line in (*lines, *request.form.getlist("thing"))]
     wrong, _, right = request.form.get("replace", "").partition("\t")
     if right:
-        names = [right if each == wrong else each for each in names]
-    return [each for each in dict.fromkeys(names) if each]
+        names = [right if name == wrong else name for name in names]
+    return [name for name in dict.fromkeys(names) if name]

@@ -32,13 +32,13 @@ def queries() -> str:
     words, language = catalogue(), choose_language()
     lines = [f"# {words('docs.queries')}", "", words("docs.queries_lead"), ""]
     group = ""
-    for each in examples():
-        if each.group != group:
-            group = each.group
+    for example in examples():
+        if example.group != group:
+            group = example.group
             lines += [f"## {words(f'sparql.group_{group}')}", ""]
-        question = each.question_zh if language == "zh" else each.question_en
-        body = "\n".join(each.text.strip().split("\n")[1:])
-        lines += [f"### {each.name}", "", question, "", f"```sparql\n{body}\n```", ""]
+        question = example.question_zh if language == "zh" else example.question_en
+        body = "\n".join(example.text.strip().split("\n")[1:])
+        lines += [f"### {example.name}", "", question, "", f"```sparql\n{body}\n```", ""]
     return "\n".join(lines)
 
 
@@ -55,7 +55,7 @@ def python() -> str:
 
 
 def _packages() -> list[str]:
-    return sorted(each.parent.name for each in _HOME.glob("*/__init__.py"))
+    return sorted(path.parent.name for path in _HOME.glob("*/__init__.py"))
 
 
 def _source(path: Path) -> str:
@@ -65,7 +65,7 @@ def _source(path: Path) -> str:
 def _writer(package: str) -> Callable[[], str]:
     def write() -> str:
         modules = sorted((_HOME / package).rglob("*.py"))
-        return "\n\n".join([f"# shiyi.{package}", *(_module(each) for each in modules)])
+        return "\n\n".join([f"# shiyi.{package}", *(_module(path) for path in modules)])
 
     return write
 
@@ -73,8 +73,8 @@ def _writer(package: str) -> Callable[[], str]:
 def _module(path: Path) -> str:
     name = ".".join(path.relative_to(_HOME.parent).with_suffix("").parts)
     tree = ast.parse(path.read_text("utf-8"))
-    found = list(_public(tree))
-    rows = ["", "| | |", "|---|---|", *found] if found else []
+    results = list(_public(tree))
+    rows = ["", "| | |", "|---|---|", *results] if results else []
     return "\n".join([f"## {name.removesuffix('.__init__')}", "", _first(tree), *rows])
 
 

@@ -57,11 +57,11 @@ class Release:
                 {
                     "@type": "DataDownload",
                     "contentUrl": f"/releases/{self.version}/{name}",
-                    "encodingFormat": each["media_type"],
-                    "sha256": each["sha256"],
+                    "encodingFormat": item["media_type"],
+                    "sha256": item["sha256"],
                 }
-                for name, each in record["files"].items()
-                if each["packed"]
+                for name, item in record["files"].items()
+                if item["packed"]
             ],
         }
 
@@ -78,7 +78,7 @@ def catalogue(releases: Sequence[Release]) -> dict[str, Any]:
         "keywords": list(KEYWORDS),
         "license": LICENCE,
         "provider": {"@type": "Organization", "name": CREATOR},
-        "dataset": [each.linked_data() for each in releases],
+        "dataset": [release.linked_data() for release in releases],
     }
 
 
@@ -90,15 +90,15 @@ def folder_of(site: Site) -> Path:
 
 def list_releases(site: Site) -> list[Release]:
     """List the whole releases, the newest version first."""
-    return [Release(each, _record(each / RECORD)) for each in list_editions(folder_of(site))]
+    return [Release(path, _record(path / RECORD)) for path in list_editions(folder_of(site))]
 
 
 def find(site: Site, version: str) -> Release:
     """Return one release; 404 where there is none of that version."""
-    found = next((each for each in list_releases(site) if each.version == version), None)
-    if found is None:
+    release = next((each for each in list_releases(site) if each.version == version), None)
+    if release is None:
         raise NotFound(f"there is no release {version[:40]}; /releases/ lists all")
-    return found
+    return release
 
 
 def releases(site: Site) -> Blueprint:
@@ -137,24 +137,24 @@ def releases(site: Site) -> Blueprint:
 
 
 def _one(site: Site, version: str) -> BaseResponse:
-    found = find(site, version)
+    release = find(site, version)
     kind = prefer([HTML, _JSON, *RDF_TYPES])
     if kind == HTML:
-        response = Response(render_template("release.html", release=found))
+        response = Response(render_template("release.html", release=release))
     elif kind == _JSON:
-        response = json_response(_release_values(found) | {"files": found.record["files"]})
+        response = json_response(_release_values(release) | {"files": release.record["files"]})
     else:
-        response = describe_release(found, RDF_TYPES[kind])
-    _signposts(response, found)
+        response = describe_release(release, RDF_TYPES[kind])
+    _signposts(response, release)
     return _vary(response)
 
 
 def _file(site: Site, version: str, name: str) -> BaseResponse:
-    found = find(site, version)
-    listed = dict(found.record["files"])
+    release = find(site, version)
+    listed = dict(release.record["files"])
     if name not in listed and name not in (RECORD, SUMS):
         raise NotFound(f"release {version} has no file {name[:80]}")
-    path = found.folder / name
+    path = release.folder / name
     about = listed.get(name, {})
     kind = "application/gzip" if name.endswith(".gz") else about.get("media_type", "")
     text = kind.startswith("text/") or not kind
@@ -172,7 +172,7 @@ def _file(site: Site, version: str, name: str) -> BaseResponse:
         digest = bytes.fromhex(about["sha256"])
         response.headers["Repr-Digest"] = f"sha-256=:{b64encode(digest).decode()}:"
     response.headers["Link"] = (
-        f'<{found.record["iri"]}>; rel="collection", <{LICENCE}>; rel="license"'
+        f'<{release.record["iri"]}>; rel="collection", <{LICENCE}>; rel="license"'
     )
     return response
 
@@ -199,8 +199,8 @@ def _signposts(response: BaseResponse, release: Release) -> None:
     ]
     links += [
         f'<{here}{name}>; rel="item"; type="application/gzip"'
-        for name, each in release.record["files"].items()
-        if each["packed"]
+        for name, item in release.record["files"].items()
+        if item["packed"]
     ]
     response.headers["Link"] = ", ".join(links)
 
@@ -218,10 +218,10 @@ def _vary(response: BaseResponse) -> BaseResponse:
 @lru_cache(maxsize=64)
 def _record(path: Path) -> Mapping[str, Any]:
     """Read a record once: a release is never changed."""
-    found: Mapping[str, Any] = json.loads(path.read_bytes())
-    return found
+    results: Mapping[str, Any] = json.loads(path.read_bytes())
+    return results
 
 
 @lru_cache(maxsize=8)
 def _description(path: Path) -> tuple[Triple, ...]:
-    return tuple(each.triple for each in parse_turtle(path.read_text(encoding="utf-8")))
+    return tuple(quad.triple for quad in parse_turtle(path.read_text(encoding="utf-8")))

@@ -149,8 +149,8 @@ def resources(site: Site, cache: PageCache) -> Blueprint:
     @routes.get("/vocab/<version>")
     def vocab_version(version: str) -> BaseResponse:
         ontology, is_now = NamedNode(VOCAB.rstrip("#")), NamedNode(f"{PREFIXES['owl']}versionIRI")
-        stated = site.store.match(ontology, is_now, None, DefaultGraph())
-        if f"{ontology.value}/{version}" not in {text(quad.object) for quad in stated}:
+        quads = site.store.match(ontology, is_now, None, DefaultGraph())
+        if f"{ontology.value}/{version}" not in {text(quad.object) for quad in quads}:
             raise NotFound("no such version of the vocabulary; /releases/ has earlier ones")
         return vocab()
 
@@ -342,17 +342,17 @@ def _kind_of(node: NamedNode) -> str:
 
 
 def _vocabulary_terms(site: Site) -> set[NamedNode]:
-    found = set()
+    nodes = set()
     for predicate in (RDFS.label, SKOS.definition):
         for quad in site.store.match(None, predicate, None, DefaultGraph()):
             if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(VOCAB):
-                found.add(quad.subject)
-    return found
+                nodes.add(quad.subject)
+    return nodes
 
 
 def _vocabulary_page(site: Site, cache: PageCache) -> str:
     reader = cache.reader()
-    terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
+    terms = sorted(_vocabulary_terms(site), key=lambda node: local_name(node.value).lower())
     read = {"definition": SKOS.definition, "above": RDFS.subPropertyOf}
     read |= {"comment": RDFS.comment, "above_class": RDFS.subClassOf}
     read |= {"domain": RDFS.domain, "range": RDFS.range}
@@ -362,10 +362,10 @@ def _vocabulary_page(site: Site, cache: PageCache) -> str:
 def _related_concepts(site: Site, reader: Reader, concept: ConceptView) -> list[Thing]:
     """Return the concepts that a definition names, and those of the same name."""
     same = site.complete(concept.name.label, choose_language(), _FEW)
-    found = [each.iri for each in same if each.label == concept.name.label]
-    found += [each.iri or "" for each in site.link(concept.definition)]
-    shown = {concept.iri, "", *(each.other.iri for each in concept.statements)}
-    return [reader.thing(NamedNode(iri)) for iri in dict.fromkeys(found) if iri not in shown]
+    results = [suggestion.iri for suggestion in same if suggestion.label == concept.name.label]
+    results += [mention.iri or "" for mention in site.link(concept.definition)]
+    shown = {concept.iri, "", *(statement.other.iri for statement in concept.statements)}
+    return [reader.thing(NamedNode(iri)) for iri in dict.fromkeys(results) if iri not in shown]
 
 
 def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
@@ -399,8 +399,8 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
         pieces = [quad.subject for quad in cited if quad.predicate == DCTERMS.source]
         citing = (
             q
-            for each in pieces
-            for q in site.store.match(None, SHIYI.evidence, each, DefaultGraph())
+            for term in pieces
+            for q in site.store.match(None, SHIYI.evidence, term, DefaultGraph())
         )
         claims = [reader.premise(quad.subject) for quad in islice(citing, _REFERRED)]
         return render_template(

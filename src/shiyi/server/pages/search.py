@@ -75,7 +75,7 @@ def _alias(each: Suggestion) -> str:
 
 
 def _search(reader: Reader, words: str, concepts: Iterable[Suggestion]) -> dict[str, list[Hit]]:
-    first = next((each for each in concepts if not each.approximate), None)
+    first = next((suggestion for suggestion in concepts if not suggestion.approximate), None)
     return {
         "claims": _claims(reader, NamedNode(first.iri)) if first else [],
         "pages": list(islice(_pages(words, catalogue()), _REST)),
@@ -113,7 +113,7 @@ def _pages(words: str, texts: Catalogue) -> Iterator[Hit]:
 
 def _queries(words: str) -> Iterator[Hit]:
     language, wanted = choose_language(), words.casefold()
-    for each in examples():
-        question = each.question_zh if language == "zh" else each.question_en
-        if wanted in question.casefold() or wanted in each.name:
-            yield Hit(url_for("sparql.sparql", query=each.text), question, each.name)
+    for example in examples():
+        question = example.question_zh if language == "zh" else example.question_en
+        if wanted in question.casefold() or wanted in example.name:
+            yield Hit(url_for("sparql.sparql", query=example.text), question, example.name)

@@ -77,13 +77,13 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
             theme = request.args.get("theme", THEMES[0])
             if theme not in THEMES:
                 raise FormatError("theme", theme, THEMES)
-            shown = choose_lanes(seen)
+            lanes = choose_lanes(seen)
             return render_template(
                 "timeline_picture.html" if kind else "timeline.html",
                 seen=seen,
                 name=name,
-                lanes=shown,
-                left_out=sum(len(values) for _, values in seen.properties) - len(shown),
+                lanes=lanes,
+                left_out=sum(len(values) for _, values in seen.properties) - len(lanes),
                 theme=theme,
                 ticks=_SCALE[1:-1],
                 query=urlencode({"lang": choose_language(), **seen.chosen}),
@@ -111,8 +111,8 @@ def _thing_address(site: Site, name: str, kind: str) -> str:
     """Return the address of the thing that a name or alias stands for; empty where it is none."""
     if any(site.store.match(_node(name))):
         return ""
-    found = [m.iri for m in site.link(name) if m.iri and m.end - m.start == len(name)]
-    return f"/timeline/{found[0].removeprefix(ID)}{kind and '.' + kind}" if found else ""
+    results = [m.iri for m in site.link(name) if m.iri and m.end - m.start == len(name)]
+    return f"/timeline/{results[0].removeprefix(ID)}{kind and '.' + kind}" if results else ""
 
 
 def _node(name: str) -> NamedNode:
@@ -143,18 +143,18 @@ def choose_lanes(timeline: Timeline, limit: int = _MOST_LANES) -> list[Lane]:
             for at, (_, values) in enumerate(timeline.properties)
             for value in values
         ),
-        key=lambda each: each[:2],
+        key=lambda row: row[:2],
     )
     chosen = {(at, thing) for _, at, thing in ranked[:limit]}
-    made = []
+    lanes = []
     for at, (name, values) in enumerate(timeline.properties):
         first = name
         for value in values:
-            marks = [mark for each in value.witnesses if (mark := _mark(each))]
+            marks = [mark for witness in value.witnesses if (mark := _mark(witness))]
             if marks and (at, value.thing) in chosen:
-                made.append(Lane(first, value.thing.label, value.today, tuple(marks)))
+                lanes.append(Lane(first, value.thing.label, value.today, tuple(marks)))
                 first = ""
-    return made
+    return lanes
 
 
 def _mark(witness: Witness) -> Mark | None:
@@ -186,14 +186,14 @@ def _table(timeline: Timeline) -> str:
     for name, values in timeline.properties:
         for value in values:
             about = value.thing.iri, value.thing.label, value.today
-            for each in value.witnesses:
-                work, found = each.work, each.evidence
-                sign = "negative" if each.negative else "positive"
+            for witness in value.witnesses:
+                work, view = witness.work, witness.evidence
+                sign = "negative" if witness.negative else "positive"
                 written = work.author, work.start, work.end, work.dynasty, work.school, work.genre
                 known = work.basis, work.place, work.place_basis, work.source.tier
                 source = work.source.iri, work.source.title, *written, *known
-                place = found.kind, each.status, found.locator, each.claim, found.iri
-                writer.writerow((name, each.relation, sign, *about, *source, *place))
+                place = view.kind, witness.status, view.locator, witness.claim, view.iri
+                writer.writerow((name, witness.relation, sign, *about, *source, *place))
     return file.getvalue()
 
 
@@ -209,14 +209,14 @@ def _as_json(timeline: Timeline) -> dict[str, Any]:
                     {
                         "value": _thing(value.thing),
                         "today": value.today,
-                        "witnesses": [_witness(each) for each in value.witnesses],
+                        "witnesses": [_witness(witness) for witness in value.witnesses],
                     }
                     for value in values
                 ],
             }
             for name, values in timeline.properties
         ],
-        "differences": [_difference(each) for each in timeline.differences],
+        "differences": [_difference(difference) for difference in timeline.differences],
         "works": [_work(each) for each in timeline.works],
         "facets": {
             facet: [

@@ -49,12 +49,12 @@ class ClaimDistribution:
             quad.subject: local_name(text(quad.object)).removeprefix("tier-")
             for quad in store.match(None, SHIYI.sourceTier, None, _ACCEPTED)
         }
-        cited = store.match(None, DCTERMS.source, None, _ACCEPTED)
+        quads = store.match(None, DCTERMS.source, None, _ACCEPTED)
         kinds = store.match(None, SHIYI.evidenceKind, None, _ACCEPTED)
         reified = store.match(None, RDF.reifies, None, _ACCEPTED)
         return cls(
             tuple(steps[n] for n in range(_STEPS)),
-            dict(Counter(tier_of[quad.object] for quad in cited if quad.object in tier_of)),
+            dict(Counter(tier_of[quad.object] for quad in quads if quad.object in tier_of)),
             dict(Counter(local_name(text(quad.object)).lower() for quad in kinds)),
             dict(
                 Counter(text(q.object.predicate) for q in reified if isinstance(q.object, Triple))
@@ -133,8 +133,8 @@ def store_counts(base: KnowledgeBase) -> None:
         )
 
     # telling equal ones apart takes memory for each; without, the description lacks three figures
-    described = Described.of_endpoint(rows, distinct=quads <= _DISTINCT)
-    _write(base, VOID_FILE, described.to_json())
+    counts = Described.of_endpoint(rows, distinct=quads <= _DISTINCT)
+    _write(base, VOID_FILE, counts.to_json())
     _write(base, SPREAD_FILE, ClaimDistribution.of(base.store).to_json())
 
 

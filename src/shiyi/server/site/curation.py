@@ -52,8 +52,8 @@ class Curation:
     @property
     def oidc_name(self) -> str:
         """Name the place of the other accounts, where signing in with them is set up."""
-        chosen = self.settings
-        return (chosen.oidc_name or chosen.oidc_issuer) if chosen.oidc_issuer else ""
+        settings = self.settings
+        return (settings.oidc_name or settings.oidc_issuer) if settings.oidc_issuer else ""
 
     @property
     def writable_changes(self) -> Changes:
@@ -70,10 +70,10 @@ def session_key(kb: Path) -> bytes:
     """Return the key that signs session cookies, made once and read by its owner alone."""
     path = kb / KEY
     try:
-        found = bytes.fromhex(path.read_text(encoding="ascii").strip())
+        result = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (FileNotFoundError, ValueError):
-        found = b""
-    if len(found) < 32:
-        found = secrets.token_bytes(32)
-        write_private(path, found.hex() + "\n")
-    return found
+        result = b""
+    if len(result) < 32:
+        result = secrets.token_bytes(32)
+        write_private(path, result.hex() + "\n")
+    return result

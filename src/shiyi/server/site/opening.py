@@ -151,16 +151,16 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     base = KnowledgeBase.of(replace(settings, kb=path), write=bool(writers) and not read_only)
     open_to_all = settings.server.restricted
     view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
-    hidden = view.withheld.nodes
-    counts = Counts.of(base, view, whole=not hidden)
-    runtime = Runtime.open(base, settings, view if hidden else None, hidden)
+    nodes = view.withheld.nodes
+    counts = Counts.of(base, view, whole=not nodes)
+    runtime = Runtime.open(base, settings, view if nodes else None, nodes)
     living = RuntimeHolder(runtime)
     pool = open_pool(base, settings.query, open_to_all)
     writing = open_write_access(base, pool, settings, tokens)
     named = open_model(settings.models, os.environ)
     places = max(1, settings.server.threads // 2)  # the other threads never wait for a model
-    guarded = CircuitBreaker(named, settings.models.timeout, places, PATIENCE) if named else None
-    model = ReplyCache(guarded) if guarded else None
+    breaker = CircuitBreaker(named, settings.models.timeout, places, PATIENCE) if named else None
+    model = ReplyCache(breaker) if breaker else None
     curation = Curation.open(base, settings)
     log = QueryLog(path, slow=settings.server.slow) if settings.query.log else None
     if curation.changes:
@@ -179,15 +179,15 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         completer = ForgivingCompleter(linker.completer(), linker.candidates, linker.corrections)
         return [
             Suggestion(
-                each.iri,
-                each.label_zh if language == "zh" else each.label_en,
-                each.label_zh,
-                each.label_en,
-                each.kind,
-                each.label,
-                each.approximate,
+                completion.iri,
+                completion.label_zh if language == "zh" else completion.label_en,
+                completion.label_zh,
+                completion.label_en,
+                completion.kind,
+                completion.label,
+                completion.approximate,
             )
-            for each in completer.complete(words, limit)
+            for completion in completer.complete(words, limit)
         ]
 
     def close() -> None:

@@ -163,8 +163,8 @@ def shape(text: str) -> str:
 @lru_cache(maxsize=1024)
 def _shape_of_head(head: str) -> tuple[str, frozenset[str]]:
     """Return the shape of the prefixes before a query, which a client sends repeatedly."""
-    trusted = _trusted_terms(head)
-    return _blank_literals(head, trusted), trusted
+    trusted_terms = _trusted_terms(head)
+    return _blank_literals(head, trusted_terms), trusted_terms
 
 
 def _trusted_terms(text: str) -> frozenset[str]:
@@ -173,16 +173,18 @@ def _trusted_terms(text: str) -> frozenset[str]:
 
 def _blank_literals(text: str, trusted: frozenset[str]) -> str:
     def blank(token: re.Match[str]) -> str:
-        found = token[0]
+        result = token[0]
         if token["comment"] is not None:
             return " "
         if token["text"] is not None:
             return "''"
         if token["iri"] is not None:
-            return found if found.startswith(_KNOWN) else "<>"
+            return result if result.startswith(_KNOWN) else "<>"
         if token["number"] is not None:
             return "0"
-        known = found[0] in "?$" or found.endswith(":") or found.partition(":")[0] + ":" in trusted
-        return found if token["name"] is not None and known else "<>"
+        known = (
+            result[0] in "?$" or result.endswith(":") or result.partition(":")[0] + ":" in trusted
+        )
+        return result if token["name"] is not None and known else "<>"
 
     return _TOKENS.sub(blank, text)

@@ -47,7 +47,7 @@ def searcher(runtime: Callable[[], Runtime]) -> Search:
             pairs = [(hit.unit.iri, float(hit.score)) for hit in recall(text, limit)]
         for iri, score in pairs:
             found[iri] = max(score, found.get(iri, score))
-        return sorted(found.items(), key=lambda each: (-each[1], each[0]))[:limit]
+        return sorted(found.items(), key=lambda row: (-row[1], row[0]))[:limit]
 
     return search
 
@@ -67,18 +67,18 @@ def insert_results(text: str, search: Search) -> str:
     bare, parts, end, count = blank_text(text), list[str](), 0, 0
     head = _PREFIX.search(prologue(text, bare))
     shape = _shape(head["prefix"] if head else "search")
-    for found in _CLAUSE.finditer(bare):
-        if text[found.start("iri") + 1 : found.end("iri") - 1] != SERVICE or found.start() < end:
+    for match in _CLAUSE.finditer(bare):
+        if text[match.start("iri") + 1 : match.end("iri") - 1] != SERVICE or match.start() < end:
             continue
         try:
-            last = find_closing_brace(bare, found.end())
+            last = find_closing_brace(bare, match.end())
         except OperationSplitError as fault:
             raise QueryError(f"SERVICE <{SERVICE}>: {fault}") from fault
-        asked = shape.fullmatch(text, found.end(), last)
+        asked = shape.fullmatch(text, match.end(), last)
         count += 1
         if asked is None or count > _CLAUSES:
             raise QueryError(f"SERVICE <{SERVICE}> takes {_FORM}; at most {_CLAUSES} in a query")
-        parts += [text[end : found.start()], _values(asked, search)]
+        parts += [text[end : match.start()], _values(asked, search)]
         end = last
     return "".join((*parts, text[end:]))
 
@@ -97,9 +97,9 @@ def _values(match: re.Match[str], search: Search) -> str:
     if len(words) > _LONGEST:
         raise QueryError(f"a search takes at most {_LONGEST} characters, not {len(words)}")
     limit = min(int(match["limit"] or _USUAL), _MOST)
-    found = search(match["way"], words, limit)
+    results = search(match["way"], words, limit)
     names = [match["found"], *([match["score"]] if match["score"] else [])]
     rows = (
-        f"({NamedNode(iri)}{f' {score:.6e}' if match['score'] else ''})" for iri, score in found
+        f"({NamedNode(iri)}{f' {score:.6e}' if match['score'] else ''})" for iri, score in results
     )
     return f"{{ VALUES ({' '.join(names)}) {{ {' '.join(rows)} }} }}"

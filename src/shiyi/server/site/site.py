@@ -79,8 +79,8 @@ class PooledQueries:
         """Return one graph, or None where there is none of that name."""
         with self._place():
             form = ResultFormat.of_type(media_type).graph
-            found = self._pool.dump(graph, form, profile, whole, asker)
-        return None if found is None else found.body
+            result = self._pool.dump(graph, form, profile, whole, asker)
+        return None if result is None else result.body
 
     @contextmanager
     def _place(self) -> Iterator[None]:

@@ -71,7 +71,7 @@ class Tokens:
         if not 1 <= days <= _MAX_DAYS:
             raise UsageError(f"a token expires after 1 to {_MAX_DAYS} days")
         text, now = _PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
-        made = Token(
+        token = Token(
             name,
             _digest(text),
             (scope,),
@@ -80,20 +80,20 @@ class Tokens:
             person,
         )
         with self._file.alone():
-            known = self.all()
-            if any(each.name == name for each in known):
+            tokens = self.all()
+            if any(each.name == name for each in tokens):
                 raise UsageError(f"there is a token {name!r}: revoke it, or choose another name")
-            self._write((*known, made))
+            self._write((*tokens, token))
         return text
 
     def revoke(self, name: str) -> None:
         """Forget a token; UsageError where there is none of that name."""
         with self._file.alone():
-            known = self.all()
-            others = tuple(each for each in known if each.name != name)
-            if len(others) == len(known):
+            tokens = self.all()
+            other_tokens = tuple(token for token in tokens if token.name != name)
+            if len(other_tokens) == len(tokens):
                 raise UsageError(f"there is no token {name!r}")
-            self._write(others)
+            self._write(other_tokens)
 
     def all(self) -> tuple[Token, ...]:
         """List the tokens."""
@@ -103,22 +103,22 @@ class Tokens:
         """Return the valid token of that text."""
         digest, now = _digest(text), datetime.fromtimestamp(unix_time(), UTC)
         # all are compared, so that the time taken tells nothing
-        fitting = [each for each in self.all() if compare_digest(each.digest, digest)]
-        return next((each for each in fitting if each.holds_at(now)), None)
+        fitting = [token for token in self.all() if compare_digest(token.digest, digest)]
+        return next((token for token in fitting if token.holds_at(now)), None)
 
     def _read(self, data: bytes) -> tuple[Token, ...]:
         try:
-            made = [Token(**each) for each in json.loads(data)]
-            for each in made:
-                each.holds_at(datetime.now(UTC))
+            tokens = [Token(**item) for item in json.loads(data)]
+            for token in tokens:
+                token.holds_at(datetime.now(UTC))
         except (ValueError, TypeError) as fault:
             raise KnowledgeBaseError(
                 f"{self._path} is damaged ({fault}); delete it and add the tokens again"
             ) from fault
-        return tuple(replace(each, scopes=tuple(each.scopes)) for each in made)
+        return tuple(replace(each, scopes=tuple(each.scopes)) for each in tokens)
 
     def _write(self, tokens: tuple[Token, ...]) -> None:
-        text = json.dumps([asdict(each) for each in tokens], indent=1, ensure_ascii=False)
+        text = json.dumps([asdict(token) for token in tokens], indent=1, ensure_ascii=False)
         self._file.put(text)
 
 

@@ -82,10 +82,10 @@ class AllowedStore(QuadStore):
         object: Term | None = None,
         graph: NamedNode | DefaultGraph | None = None,
     ) -> Iterator[Quad]:
-        found, withheld = self._inner.match(subject, predicate, object, graph), self.withheld
+        quads, withheld = self._inner.match(subject, predicate, object, graph), self.withheld
         if self._cases or isinstance(graph, DefaultGraph):
-            return (quad for quad in found if not withheld.holds(quad)) if withheld.nodes else found
-        return (quad for quad in found if not withheld.hides(quad))
+            return (quad for quad in quads if not withheld.holds(quad)) if withheld.nodes else quads
+        return (quad for quad in quads if not withheld.hides(quad))
 
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
@@ -117,25 +117,25 @@ class AllowedStore(QuadStore):
             snapshot = self._base.take_snapshot()
             try:
                 remove_restricted(snapshot)
-                made = OxigraphStore.read_only(snapshot.path)
+                store = OxigraphStore.read_only(snapshot.path)
             except BaseException:
                 snapshot.remove()
                 raise
-            finalize(made, snapshot.remove)
-            return made
-        made = OxigraphStore.in_memory()
-        made.load_quads(quad for quad in self._inner.match() if not withheld.hides(quad))
-        return made
+            finalize(store, snapshot.remove)
+            return store
+        store = OxigraphStore.in_memory()
+        store.load_quads(quad for quad in self._inner.match() if not withheld.hides(quad))
+        return store
 
 
 def restrict_site(site: Site) -> Site:
     """Return the same site over a store that shows what may leave."""
     if isinstance(site.store, AllowedStore):
         return site
-    shown = AllowedStore(
+    store = AllowedStore(
         site.store, site.version, open_to_all=site.settings.server.restricted, base=site.base
     )
-    return replace(site, store=shown)
+    return replace(site, store=store)
 
 
 def visible_claims(site: Site) -> Claims | None:

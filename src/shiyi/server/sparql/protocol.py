@@ -64,8 +64,8 @@ def examples() -> tuple[Example, ...]:
     """
     home = artefact("sparql")
     files = sorted(home.rglob("*.rq")) if home.is_dir() else []
-    found = [_read_example(path.read_text(encoding="utf-8"), path.stem) for path in files]
-    return tuple(sorted(found, key=lambda each: (each.group, each.name)))
+    found_examples = [_read_example(path.read_text(encoding="utf-8"), path.stem) for path in files]
+    return tuple(sorted(found_examples, key=lambda example: (example.group, example.name)))
 
 
 def _read_example(text: str, name: str) -> Example:
@@ -81,10 +81,10 @@ def _group(name: str, text: str) -> str:
     """Return the topic of a query by its terms; queries for faults are a topic of their own."""
     if "-violation" in name:
         return "quality"
-    found = (
+    results = (
         group for group, terms in _GROUPS.items() if any(term in name + text for term in terms)
     )
-    return next(found, "concepts")
+    return next(results, "concepts")
 
 
 UPDATE: Final = "application/sparql-update"
@@ -113,10 +113,10 @@ def find_update() -> tuple[str, MultiDict[str, str]] | None:
 
 def run_update(auth: Authenticator, site: Site) -> Response | None:
     """Run the update of the request, if it has one and its sender may."""
-    found = find_update()
-    if found is None:
+    results = find_update()
+    if results is None:
         return None
-    text, source = found
+    text, source = results
     timeout = messages.read_timeout(site, source.get("timeout"))
     updater, author = auth.writer("SPARQL update")
     updater.update(
@@ -163,8 +163,8 @@ def query_form(query: str) -> str:
     >>> query_form("PREFIX ask: <http://e.org/select> # construct\n SELECT * {}")
     'SELECT'
     """
-    found = _VERB.search(_NOISE.sub(" ", query))
-    return found[1].upper() if found else ""
+    match = _VERB.search(_NOISE.sub(" ", query))
+    return match[1].upper() if match else ""
 
 
 def sparql_protocol(site: Site, cache: PageCache) -> Blueprint:
@@ -196,8 +196,8 @@ def _answer_query(site: Site, cache: PageCache, auth: Authenticator, profile: st
     if asked is None:
         return _without_query(site, cache)
     form = query_form(asked.query.text)
-    offered = _offered_types(form, asked.format)
-    kind = offered[0] if asked.format else messages.prefer([*offered, messages.HTML])
+    offered_types = _offered_types(form, asked.format)
+    kind = offered_types[0] if asked.format else messages.prefer([*offered_types, messages.HTML])
     SPARQL.labels(form or "unknown").inc()
     if kind == messages.HTML:
         return _page(site, cache, asked.query)
@@ -322,10 +322,10 @@ def _page(site: Site, cache: PageCache, asked: FreeQuery | None) -> Response:
         try:
             with log_query(site.log, asked.text, form) as record:
                 query = replace(asked, accept=accept, rows=_PAGE_ROWS, asker=asker)
-                found = site.free.stream(query)
-                record(found.body.size)
+                result = site.free.stream(query)
+                record(result.body.size)
             seconds = time.perf_counter() - started
-            table = ResultsTable.of(found)
+            table = ResultsTable.of(result)
         except ShiyiError as error:
             fault = problem_of(error)
             status = int(fault["status"])
@@ -422,13 +422,13 @@ def _parts() -> list[Part]:
         charset = request.mimetype_params.get("charset", "utf-8")
         return [Part(_form(request.mimetype, charset), request.get_data())]
     files = list(request.files.values()) + [
-        each for name in request.files for each in request.files.getlist(name)[1:]
+        item for name in request.files for item in request.files.getlist(name)[1:]
     ]
     if request.form or not files:
         raise BadRequest("send each document of the form as a file with its media type")
     return [
-        Part(_form(each.mimetype, each.mimetype_params.get("charset", "utf-8")), each.read())
-        for each in files
+        Part(_form(file.mimetype, file.mimetype_params.get("charset", "utf-8")), file.read())
+        for file in files
     ]
 
 

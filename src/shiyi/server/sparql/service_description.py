@@ -37,9 +37,9 @@ def service_description(site: Site, extension: str) -> Response:
     turtle = f"""@prefix sd: <{_SD}> . @prefix formats: <http://www.w3.org/ns/formats/> .
 _:service a sd:Service ; sd:endpoint <{public_root()}{request.path.removeprefix("/")}> ;
   sd:supportedLanguage {", ".join(languages)} ;
-  sd:resultFormat {", ".join(f"formats:{each}" for each in _RESULTS)} ;
+  sd:resultFormat {", ".join(f"formats:{result}" for result in _RESULTS)} ;
   sd:defaultDataset [ a sd:Dataset ; sd:defaultGraph [ a sd:Graph ] ] ."""
-    return rdf_response((each.triple for each in parse_turtle(turtle)), extension)
+    return rdf_response((quad.triple for quad in parse_turtle(turtle)), extension)
 
 
 def load_counts(site: Site) -> Counts:
@@ -50,8 +50,8 @@ def load_counts(site: Site) -> Counts:
     takes too long.
     """
     base = site.base
-    if base and (stored := load_description(base)):
-        return stored
+    if base and (counts := load_description(base)):
+        return counts
 
     def rows(query: str) -> list[dict[str, str]]:
         longest = site.settings.query.timeout_cap
@@ -69,8 +69,8 @@ def load_counts(site: Site) -> Counts:
 
 def void(site: Site, counts: Counts, extension: str) -> Response:
     """Describe the data set in VoID and DCAT, with the releases it can be had in."""
-    published = list_releases(site)
-    newest = published[0] if published else None
+    releases = list_releases(site)
+    newest = releases[0] if releases else None
     examples = islice(site.store.match(None, RDF.type, SHIYI.MFHSubstance, DefaultGraph()), 3)
     about = DatasetDescription(
         public_address("machine.void_description") + "#dataset",
@@ -86,7 +86,7 @@ def void(site: Site, counts: Counts, extension: str) -> Response:
     triples = list(void_triples(about, counts))
     dataset = NamedNode(about.iri)
     version = NamedNode(f"{PREFIXES['dcat']}hasVersion")
-    triples += [Triple(dataset, version, name_of(each)) for each in published]
+    triples += [Triple(dataset, version, name_of(release)) for release in releases]
     return rdf_response([*triples, *_schema(site, dataset)], extension)
 
 
@@ -109,7 +109,7 @@ def _parts(site: Site, node: NamedNode) -> Iterator[Quad]:
 
 def _distributions(release: Release) -> Iterator[Distribution]:
     """Yield the packed files of a release at their addresses here."""
-    for name, each in release.record["files"].items():
-        if each["packed"]:
+    for name, item in release.record["files"].items():
+        if item["packed"]:
             url = public_address("releases.file", version=release.version, name=name)
-            yield Distribution(**(dict(each) | {"url": url}))
+            yield Distribution(**(dict(item) | {"url": url}))

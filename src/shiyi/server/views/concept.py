@@ -125,15 +125,17 @@ class ConceptView:
     @property
     def further(self) -> tuple[tuple[str, tuple[Group, ...]], ...]:
         """Return the themes without what the overview of the page shows."""
-        left = ((name, tuple(g for g in found if not _is_above(g))) for name, found in self.themes)
-        return tuple((name, found) for name, found in left if found)
+        left = (
+            (name, tuple(g for g in groups if not _is_above(g))) for name, groups in self.themes
+        )
+        return tuple((name, groups) for name, groups in left if groups)
 
 
 def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
     """Read what the page of ``node`` shows."""
     statements = _unique(reader, node)
     themes = tuple(_themes(reader, statements))
-    groups = [group for _, found in themes for group in found]
+    groups = [group for _, found_groups in themes for group in found_groups]
     return ConceptView(
         iri=node.value,
         name=reader.thing(node),
@@ -168,8 +170,8 @@ def _is_above(group: Group) -> bool:
 
 def _infer(reader: Reader, node: NamedNode) -> Iterator[NamedNode]:
     """Yield the defined classes that a concept belongs to by its claims."""
-    found = (term for term in reader.values(node, RDF.type, graph("entailed")))
-    yield from sorted((each for each in found if isinstance(each, NamedNode)), key=str)
+    terms = (term for term in reader.values(node, RDF.type, graph("entailed")))
+    yield from sorted((each for each in terms if isinstance(each, NamedNode)), key=str)
 
 
 def _count(statements: list[Statement]) -> int:
@@ -180,32 +182,32 @@ def _count(statements: list[Statement]) -> int:
 
 
 def _unique(reader: Reader, node: NamedNode) -> list[Statement]:
-    seen: dict[str, Statement] = {}
-    for each in reader.statements(node):
-        seen.setdefault(each.claim, each)
-    return list(seen.values())
+    statements: dict[str, Statement] = {}
+    for statement in reader.statements(node):
+        statements.setdefault(statement.claim, statement)
+    return list(statements.values())
 
 
 def _aliases(reader: Reader, node: NamedNode) -> tuple[str, ...]:
     """List the other names, those in the reader's language first."""
     known = set(reader.labels(node).values())
-    found = {
+    results = {
         (getattr(term, "language", "") != reader.language, text(term))
         for term in reader.values(node, SKOS.altLabel)
     }
-    return tuple(dict.fromkeys(name for _, name in sorted(found) if name not in known))
+    return tuple(dict.fromkeys(name for _, name in sorted(results) if name not in known))
 
 
 def _things(reader: Reader, node: NamedNode, *, forward: bool) -> tuple[Thing, ...]:
     if forward:
-        found = list(reader.values(node, SKOS.broader))
+        terms = list(reader.values(node, SKOS.broader))
     else:
-        found = [quad.subject for quad in reader.store.match(None, SKOS.broader, node)]
-    return tuple(sorted({reader.thing(each) for each in found}, key=lambda each: each.label))
+        terms = [quad.subject for quad in reader.store.match(None, SKOS.broader, node)]
+    return tuple(sorted({reader.thing(thing) for thing in terms}, key=lambda thing: thing.label))
 
 
 def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
-    found = [
+    results = [
         Mapping(local_name(relation.value), text(term), local_name(text(term)))
         for relation in (
             SKOS.exactMatch,
@@ -217,25 +219,25 @@ def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
         for term in reader.values(node, relation)
         if href(text(term))
     ]
-    return tuple(found)
+    return tuple(results)
 
 
 def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tuple[Group, ...]]]:
-    grouped: dict[tuple[str, bool], list[Statement]] = defaultdict(list)
-    for each in filter_by_language(reader, statements):
-        forward = each.forward or each.predicate in SYMMETRIC
-        grouped[each.predicate, forward].append(each)
-    for found in grouped.values():
+    grouped_statements: dict[tuple[str, bool], list[Statement]] = defaultdict(list)
+    for statement in filter_by_language(reader, statements):
+        forward = statement.forward or statement.predicate in SYMMETRIC
+        grouped_statements[statement.predicate, forward].append(statement)
+    for found in grouped_statements.values():
         found.sort(key=lambda each: (each.derived, -each.confidence, each.other.label))
     known = {name for names in THEMES.values() for name in names}
-    rest = tuple(sorted({predicate for predicate, _ in grouped} - known))
+    rest = tuple(sorted({predicate for predicate, _ in grouped_statements} - known))
     themes = []
     for theme, names in (*THEMES.items(), ("other", rest)):
         groups = tuple(
-            Group(name, forward, tuple(grouped[name, forward]), heading(reader, name))
+            Group(name, forward, tuple(grouped_statements[name, forward]), heading(reader, name))
             for name in names
             for forward in (True, False)
-            if (name, forward) in grouped
+            if (name, forward) in grouped_statements
         )
         if theme == "guidance":
             groups = tuple(each for group in groups for each in _by_topic(reader, group))
@@ -246,13 +248,13 @@ def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tupl
 
 def _by_topic(reader: Reader, group: Group) -> Iterator[Group]:
     """Yield the guidance of each topic, in the order of the topics."""
-    found: dict[str, list[Statement]] = defaultdict(list)
-    for each in group.statements:
-        grounds = reader.grounds(NamedNode(each.claim))
+    statements: dict[str, list[Statement]] = defaultdict(list)
+    for statement in group.statements:
+        grounds = reader.grounds(NamedNode(statement.claim))
         given = (value for e in grounds for name, value in e.qualifiers if name == "topic")
-        found[next(given, "")].append(each)
-    for topic in sorted(found, key=lambda name: TOPICS.index(name) if name in TOPICS else -1):
-        yield replace(group, statements=tuple(found[topic]), topic=topic)
+        statements[next(given, "")].append(statement)
+    for topic in sorted(statements, key=lambda name: TOPICS.index(name) if name in TOPICS else -1):
+        yield replace(group, statements=tuple(statements[topic]), topic=topic)
 
 
 def heading(reader: Reader, name: str) -> str:
@@ -264,23 +266,23 @@ def _conflicts(reader: Reader, groups: list[Group]) -> Iterator[Conflict]:
     """Return conflicts: several values of a functional relation, or a denial."""
     for group in groups:
         single = group.predicate in SINGLE and group.forward and len(group.statements) > 1
-        denied = {each.other.iri for each in group.statements if each.negative}
-        values = {each.other.iri for each in group.statements if not each.negative}
+        denied = {statement.other.iri for statement in group.statements if statement.negative}
+        values = {statement.other.iri for statement in group.statements if not statement.negative}
         if single or denied & values:
             yield Conflict(
                 group.heading,
                 tuple(
-                    Side(each, _sources(reader, each))
-                    for each in group.statements
-                    if single or each.other.iri in denied & values
+                    Side(statement, _sources(reader, statement))
+                    for statement in group.statements
+                    if single or statement.other.iri in denied & values
                 ),
             )
 
 
 def _sources(reader: Reader, statement: Statement) -> tuple[SourceView, ...]:
     grounds = reader.grounds(NamedNode(statement.claim))
-    found = {each.source.iri: each.source for each in grounds}
-    return tuple(sorted(found.values(), key=lambda each: each.title))
+    views = {view.source.iri: view.source for view in grounds}
+    return tuple(sorted(views.values(), key=lambda view: view.title))
 
 
 def linked_data(reader: Reader, node: NamedNode) -> dict[str, Any]:

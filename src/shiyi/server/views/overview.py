@@ -93,22 +93,22 @@ class Overview:
     @property
     def sources(self) -> int:
         """Count the works behind the table of effects."""
-        return len({source.title for each in self.outcomes for source, _ in each.sources})
+        return len({source.title for claim in self.outcomes for source, _ in claim.sources})
 
     def uses(self, limit: int = 3) -> tuple[str, ...]:
         """Name the effects and uses that rest on most; what was only studied is none."""
         good = (s for s in self.outcomes if not s.statement.negative and not s.is_studied)
-        fit = [each for each in good if each.rating not in {"ineffective", "insufficient"}]
-        return tuple(dict.fromkeys(each.statement.other.label for each in fit))[:limit]
+        fit = [claim for claim in good if claim.rating not in {"ineffective", "insufficient"}]
+        return tuple(dict.fromkeys(claim.statement.other.label for claim in fit))[:limit]
 
     def studied_topics(self, limit: int = 3) -> tuple[str, ...]:
         """Name what it was studied for without a result that stands."""
-        found = (s.statement.other.label for s in self.outcomes if s.is_studied)
-        return tuple(dict.fromkeys(found))[:limit]
+        results = (s.statement.other.label for s in self.outcomes if s.is_studied)
+        return tuple(dict.fromkeys(results))[:limit]
 
     def cautions(self, limit: int = 3) -> tuple[str, ...]:
         """Name who may not, or should take care, the gravest first."""
-        return tuple(dict.fromkeys(each.other.label for each in self.against))[:limit]
+        return tuple(dict.fromkeys(statement.other.label for statement in self.against))[:limit]
 
 
 def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
@@ -157,21 +157,21 @@ def _weight(claim: SupportedClaim) -> tuple[bool, int, int, float]:
 
 def load_support(reader: Reader, statement: Statement) -> SupportedClaim:
     """Read what a claim rests on."""
-    found = list(reader.grounds(NamedNode(statement.claim)))
+    views = list(reader.grounds(NamedNode(statement.claim)))
     works: dict[str, tuple[SourceView, bool]] = {}
-    for each in found:
-        known = works.get(each.source.iri)
-        works[each.source.iri] = each.source, each.kind in OPENED_KINDS or bool(known and known[1])
+    for view in views:
+        known = works.get(view.source.iri)
+        works[view.source.iri] = view.source, view.kind in OPENED_KINDS or bool(known and known[1])
     ordered = sorted(works.values(), key=lambda pair: (not pair[1], pair[0].title))
-    note = next((note for each in found for note in each.notes), "")
-    return SupportedClaim(statement, _most_careful_rating(found), tuple(ordered), note)
+    note = next((note for each in views for note in each.notes), "")
+    return SupportedClaim(statement, _most_careful_rating(views), tuple(ordered), note)
 
 
 def _most_careful_rating(evidence: Iterable[EvidenceView]) -> str:
     """Return the most careful rating: of an interaction the gravest, of an effect the weakest."""
-    given = [value for each in evidence for name, value in each.qualifiers if name == "rating"]
-    grave = [each for each in INTERACTIONS if each in given]
-    weak = [each for each in reversed(_RANKS) if each and each in given]
+    given = [value for view in evidence for name, value in view.qualifiers if name == "rating"]
+    grave = [term for term in INTERACTIONS if term in given]
+    weak = [term for term in reversed(_RANKS) if term and term in given]
     return next(iter(grave or weak), "")
 
 
@@ -179,9 +179,9 @@ def _interactions(
     reader: Reader, statements: Sequence[Statement]
 ) -> tuple[tuple[str, tuple[SupportedClaim, ...]], ...]:
     groups: dict[str, list[SupportedClaim]] = defaultdict(list)
-    for each in (s for s in statements if not s.negative and not s.derived):
-        read = load_support(reader, each)
-        grave = "contraindicated" if each.predicate in _TRADITION else "unrated"
+    for statement in (s for s in statements if not s.negative and not s.derived):
+        read = load_support(reader, statement)
+        grave = "contraindicated" if statement.predicate in _TRADITION else "unrated"
         groups[read.rating or grave].append(read)
     return tuple((name, tuple(groups[name])) for name in INTERACTIONS if name in groups)
 
@@ -209,9 +209,9 @@ def _review_summary(reader: Reader, statements: Iterable[Statement]) -> ReviewSu
     last, claims = ("", ""), 0
     if not any(reader.store.match(None, DCTERMS.subject, None, _REVIEWS)):
         return ReviewSummary(0, "", "")  # not a request for each claim to a remote store
-    for each in statements:
-        found = reader.store.match(None, DCTERMS.subject, NamedNode(each.claim), _REVIEWS)
-        nodes = [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
+    for statement in statements:
+        quads = reader.store.match(None, DCTERMS.subject, NamedNode(statement.claim), _REVIEWS)
+        nodes = [quad.subject for quad in quads if isinstance(quad.subject, NamedNode)]
         reviews = [
             tuple(reader.value(node, term, _REVIEWS) for term in _WHEN_WHO)
             for node in nodes

@@ -142,49 +142,49 @@ class Reader:
     ) -> Iterator[Term]:
         """Yield the objects of ``predicate``."""
         if isinstance(subject, NamedNode) and subject.value.startswith(_DESCRIBED):
-            found = self._description(subject).get(predicate, ())
-            return (term for term, place in found if graph is None or place == graph)
+            results = self._description(subject).get(predicate, ())
+            return (term for term, place in results if graph is None or place == graph)
         return (quad.object for quad in self.store.match(subject, predicate, None, graph))
 
     def _description(self, node: NamedNode) -> dict[NamedNode, list[tuple[Term, _Place]]]:
         """Return all that is recorded of a node: one request to a remote store, not twenty."""
-        if (found := self._described.get(node)) is None:
+        if (results := self._described.get(node)) is None:
             if len(self._described) >= _AT_MOST:
                 self._described.clear()
-            found = self._described[node] = {}
+            results = self._described[node] = {}
             for quad in self.store.match(node, None, None, None):
-                found.setdefault(quad.predicate, []).append((quad.object, quad.graph_name))
-        return found
+                results.setdefault(quad.predicate, []).append((quad.object, quad.graph_name))
+        return results
 
     def value(self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED) -> str:
         """Return one value as text, the reader's language first, or nothing."""
-        found = list(self.values(subject, predicate, graph))
-        local = [t for t in found if isinstance(t, Literal) and t.language == self.language]
-        return text((local or found or [None])[0])
+        terms = list(self.values(subject, predicate, graph))
+        local = [t for t in terms if isinstance(t, Literal) and t.language == self.language]
+        return text((local or terms or [None])[0])
 
     def texts(
         self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED
     ) -> tuple[str, ...]:
         """List the values as texts: those in the reader's language, or all if there are none."""
-        found = list(self.values(subject, predicate, graph))
-        local = [t for t in found if isinstance(t, Literal) and t.language == self.language]
-        return tuple(sorted(text(term) for term in local or found))
+        terms = list(self.values(subject, predicate, graph))
+        local = [t for t in terms if isinstance(t, Literal) and t.language == self.language]
+        return tuple(sorted(text(term) for term in local or terms))
 
     def labels(self, node: NamedNode) -> dict[str, str]:
         """Return preferred labels by language; those of texts are in other graphs too."""
-        found: dict[str, str] = {}
+        results: dict[str, str] = {}
         for where, predicate in (
             (ACCEPTED, SKOS.prefLabel),
             (ACCEPTED, RDFS.label),
             (None, RDFS.label),
             (None, SKOS.prefLabel),  # of terms that only a collection names
         ):
-            if where is None and (found or not node.value.startswith(ID)):
+            if where is None and (results or not node.value.startswith(ID)):
                 break
             for term in self.values(node, predicate, where):
                 if isinstance(term, Literal):
-                    found.setdefault(term.language or "", term.value)
-        return found
+                    results.setdefault(term.language or "", term.value)
+        return results
 
     def thing(self, term: Term) -> Thing:
         """Name a term in the reader's language."""
@@ -201,14 +201,14 @@ class Reader:
         if not isinstance(term, NamedNode):
             language = term.language if isinstance(term, Literal) else ""
             return Thing("", text(term), language=language or "")
-        known = self._known
-        if known and (labels := known.labels(term.value)):
-            found, kind = labels, known.kind(term.value)
+        claims = self._known
+        if claims and (labels := claims.labels(term.value)):
+            results, kind = labels, claims.kind(term.value)
         else:
-            found, kinds = self.labels(term), self.kinds(term)
+            results, kinds = self.labels(term), self.kinds(term)
             kind = local_name(kinds[0].value) if kinds else ""
-        label = found.get(self.language) or next(iter(found.values()), local_name(term.value))
-        other = found.get("en" if self.language == "zh" else "zh", "")
+        label = results.get(self.language) or next(iter(results.values()), local_name(term.value))
+        other = results.get("en" if self.language == "zh" else "zh", "")
         return Thing(term.value, label, href(term.value), other if other != label else "", kind)
 
     def kinds(self, node: NamedNode) -> list[NamedNode]:
@@ -225,11 +225,11 @@ class Reader:
         for forward, fact in self._claims.about(node.value):
             relation = fact.predicate, forward, fact.derived, fact.positive
             by_relation.setdefault(relation, []).append(fact)
-        for (predicate, forward, derived, positive), found in by_relation.items():
-            many = len(found) > MOST
+        for (predicate, forward, derived, positive), facts in by_relation.items():
+            many = len(facts) > MOST
             if many:
-                found = nsmallest(MOST, found, key=lambda each: (-each.confidence, each.claim))
-            for fact in found:
+                facts = nsmallest(MOST, facts, key=lambda item: (-item.confidence, item.claim))
+            for fact in facts:
                 yield Statement(
                     local_name(predicate.value),
                     self.thing(NamedNode(fact.subject)),
@@ -264,7 +264,7 @@ class Reader:
     def claim(self, claim: NamedNode, graph: Graph) -> ClaimView:
         """Read one claim with all its evidence."""
         triple = self._triple(claim, graph)
-        evidence = sorted(self.grounds(claim, graph), key=lambda each: -each.confidence)
+        evidence = sorted(self.grounds(claim, graph), key=lambda view: -view.confidence)
         premises = list(self.values(claim, PROV.wasDerivedFrom, graph))
         return ClaimView(
             claim.value,
@@ -371,8 +371,8 @@ class Passages:
     def __call__(self, evidence: EvidenceView) -> QuoteInContext:
         """Return the quote of some evidence in its passage; only what may be quoted has a quote."""
         words = passage_text(self._store, evidence.passage.iri) if evidence.passage else ""
-        before, found, after = words.partition(evidence.quote) if evidence.quote else ("", "", "")
-        if not found:
+        before, result, after = words.partition(evidence.quote) if evidence.quote else ("", "", "")
+        if not result:
             return QuoteInContext("", evidence.quote, "")
         return QuoteInContext(
             ("…" if len(before) > AROUND else "") + before[-AROUND:],

@@ -58,7 +58,7 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
 
 
 def _find_fault(query: str, line: int, column: int) -> tuple[str, dict[str, str], str]:
-    plain = _OPAQUE.sub(lambda each: " " * len(each[0]), query)
+    plain = _OPAQUE.sub(lambda match: " " * len(match[0]), query)
     declared = set(_DECLARED.findall(query))
     missing = sorted({*_USED.findall(_DECLARED.sub("", plain))} - declared)
     if missing:
@@ -96,8 +96,8 @@ def declare_prefixes(query: str) -> str:
     'PREFIX skos: <http://www.w3.org/2004/02/skos/core#>'
     """
     plain = _OPAQUE.sub(" ", query)
-    used = set(_USED.findall(_DECLARED.sub("", plain))) - set(_DECLARED.findall(query))
-    lines = [f"PREFIX {name}: <{PREFIXES[name]}>\n" for name in sorted(used & set(PREFIXES))]
+    texts = set(_USED.findall(_DECLARED.sub("", plain))) - set(_DECLARED.findall(query))
+    lines = [f"PREFIX {name}: <{PREFIXES[name]}>\n" for name in sorted(texts & set(PREFIXES))]
     return "".join(lines) + query
 
 
@@ -114,10 +114,10 @@ def faster(query: str) -> str:
     >>> faster("{ ?c rdf:reifies ?t BIND(SUBJECT(?t) AS ?s) FILTER(?s = id:x) }")
     '{ ?c rdf:reifies <<( ?s ?t_predicate ?t_object )>>  FILTER(?s = id:x) }'
     """
-    found = _REIFIED.search(query)
-    if found is None:
+    match = _REIFIED.search(query)
+    if match is None:
         return ""
-    term, text, parts = found[2], query, []
+    term, text, parts = match[2], query, []
     for part in _PARTS:
         bind = re.search(rf"BIND\(\s*{part}\(\s*{re.escape(term)}\s*\)\s+AS\s+(\?\w+)\s*\)", text)
         parts.append(bind[1] if bind else f"{term}_{part.lower()}")

@@ -132,7 +132,7 @@ def _cell(term: Mapping[str, Any] | None, sure: bool = False) -> Cell:
         return Cell(shorten_iri(value), href(value), value, "iri", iri=value)
     if kind == "triple":
         parts = tuple(_cell(value[part]) for part in ("subject", "predicate", "object"))
-        joined = " ".join(each.text for each in parts)
+        joined = " ".join(cell.text for cell in parts)
         return Cell(f"<<( {joined} )>>", kind="triple", parts=parts)
     if kind == "bnode":
         return Cell(f"_:{str(value)[:_DIGITS]}", title=str(value), kind="blank")
@@ -213,8 +213,8 @@ def chart(table: ResultsTable) -> Chart | None:
     numeric = [
         place
         for place in range(len(table.columns))
-        if (found := {row[place].text for row in table.rows if row[place].text})
-        and len(found) > 1
+        if (results := {row[place].text for row in table.rows if row[place].text})
+        and len(results) > 1
         and all(row[place].number is not None for row in table.rows if row[place].text)
     ]
     plain = [place for place in numeric if all(row[place].confidence is None for row in table.rows)]
@@ -225,9 +225,9 @@ def chart(table: ResultsTable) -> Chart | None:
     rows = [(row[named], row[place], row[place].number or 0.0) for row in table.rows]
     longest = max((abs(value) for _, _, value in rows), default=0.0) or 1.0
     bars = tuple(
-        Bar(name.text or "–", shown.text, max(value, 0.0) / longest * 100, name.href)
-        for name, shown, value in rows[:BARS]
-        if shown.text
+        Bar(name.text or "–", cell.text, max(value, 0.0) / longest * 100, name.href)
+        for name, cell, value in rows[:BARS]
+        if cell.text
     )
     return Chart(table.columns[place], bars, max(len(rows) - BARS, 0))
 
@@ -249,17 +249,17 @@ def graph(table: ResultsTable, reader: Reader) -> Drawing:
 
 def _in_rows(table: ResultsTable) -> Iterator[Edge]:
     for row in table.rows:
-        sure = next((each.confidence for each in row if each.confidence is not None), -1.0)
-        claim = next((each.iri for each in row if each.kind == "claim"), "")
-        if spo := next((each.parts for each in row if each.kind == "triple"), ()):
+        sure = next((cell.confidence for cell in row if cell.confidence is not None), -1.0)
+        claim = next((cell.iri for cell in row if cell.kind == "claim"), "")
+        if spo := next((cell.parts for cell in row if cell.kind == "triple"), ()):
             start, label, end = spo
         else:
-            links = [each for each in row if each.kind == "iri"]
-            things = [each for each in links if not each.iri.startswith(VOCAB)]
+            links = [cell for cell in row if cell.kind == "iri"]
+            things = [cell for cell in links if not cell.iri.startswith(VOCAB)]
             if len(things) < 2:
                 continue
             start, end = things[0], things[1]
-            label = next((each for each in links if each.iri.startswith(VOCAB)), Cell(""))
+            label = next((cell for cell in links if cell.iri.startswith(VOCAB)), Cell(""))
         if start.iri and end.iri:
             yield Edge(start.iri, end.iri, label.iri or label.text, claim, sure)
 
@@ -296,17 +296,17 @@ def _in_turtle(turtle: str) -> Iterator[Edge]:
 
 
 def _draw(edges: Iterable[Edge], reader: Reader) -> Drawing:
-    made = Drawing()
-    for each in edges:
-        ends = {each.start, each.end}
-        if len(made.nodes) + len(ends - made.nodes.keys()) > NODES:
+    drawing = Drawing()
+    for edge in edges:
+        ends = {edge.start, edge.end}
+        if len(drawing.nodes) + len(ends - drawing.nodes.keys()) > NODES:
             continue
-        for iri in (each.start, each.end):
-            made.node(reader.thing(NamedNode(iri)))
-        known = ":" in each.label
-        label = reader.thing(NamedNode(each.label)).label if known else each.label
-        key = each.claim or f"{each.start} {each.label} {each.end}"
-        made.edge(key, each.start, each.end, label or local_name(each.label), each.confidence)
-        if not each.claim.startswith(CLAIM):
-            made.edges[key]["href"] = ""
-    return made
+        for iri in (edge.start, edge.end):
+            drawing.node(reader.thing(NamedNode(iri)))
+        known = ":" in edge.label
+        label = reader.thing(NamedNode(edge.label)).label if known else edge.label
+        key = edge.claim or f"{edge.start} {edge.label} {edge.end}"
+        drawing.edge(key, edge.start, edge.end, label or local_name(edge.label), edge.confidence)
+        if not edge.claim.startswith(CLAIM):
+            drawing.edges[key]["href"] = ""
+    return drawing

@@ -206,21 +206,21 @@ def _states(reader: Reader, claim: NamedNode) -> Iterator[tuple[str, EvidenceVie
 
 def _claims(reader: Reader, node: NamedNode) -> dict[NamedNode, tuple[str, Term]]:
     """Return the relation and the other end of each claim about a thing, in any graph."""
-    found: dict[NamedNode, tuple[str, Term]] = {}
+    results: dict[NamedNode, tuple[str, Term]] = {}
     for relation in _PROPERTY_OF:
         forward, predicate = relation[0] != "^", getattr(SHIYI, relation.removeprefix("^"))
         ends = (node, None) if forward else (None, node)
         for quad in reader.store.match(ends[0], predicate, ends[1], None):
             triple = Triple(quad.subject, quad.predicate, quad.object)
             for claim in _subjects(reader, RDF.reifies, triple):
-                found.setdefault(claim, (relation, quad.object if forward else quad.subject))
+                results.setdefault(claim, (relation, quad.object if forward else quad.subject))
     for role, other, sign in ((RDF.subject, RDF.object, ""), (RDF.object, RDF.subject, "^")):
         for claim in _subjects(reader, role, node):  # claims that are not asserted
             for named in reader.values(claim, RDF.predicate, None):
                 if (relation := sign + local_name(text(named))) in _PROPERTY_OF:
                     end = next(reader.values(claim, other, None))
-                    found.setdefault(claim, (relation, end))
-    return found
+                    results.setdefault(claim, (relation, end))
+    return results
 
 
 def _subjects(reader: Reader, predicate: NamedNode, end: Term) -> Iterator[NamedNode]:
@@ -249,22 +249,22 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
 
 def _today(reader: Reader, witness: Witness, witnesses: Iterable[Witness]) -> str:
     """Return how works of today stand to a value."""
-    value, found, stated = witness.value.iri, set[str](), set[str]()
+    value, results, stated = witness.value.iri, set[str](), set[str]()
     old = False
     for each in witnesses:
         same = each.value.iri == value
         if not each.work.is_modern:
             old = old or (same and each.property == witness.property)
         elif each.property == witness.property and same:
-            found.add("contradicts" if each.negative else "agrees")
+            results.add("contradicts" if each.negative else "agrees")
         elif each.property == witness.property and not each.negative:
             stated.add(each.value.iri)
         elif each.property == _OPPOSED.get(witness.property) and same and not each.negative:
-            found.add("contradicts")
+            results.add("contradicts")
     if not old:
         return "new"
-    if found:
-        return "divided" if len(found) > 1 else found.pop()
+    if results:
+        return "divided" if len(results) > 1 else results.pop()
     if witness.property in _SINGLE and stated:
         near = any(_is_degree(reader, value, other) for other in stated)
         return "degree" if near else "differs"
@@ -294,9 +294,9 @@ def _differences(reader: Reader, old: list[Witness]) -> Iterator[Difference]:
 
 def _in_value(reader: Reader, name: str, stated: list[Witness]) -> Iterator[Difference]:
     """Yield a difference where books state values of which none is a degree of the other."""
-    found = _group_witnesses((each.value, each) for each in stated)
-    if any(not _is_degree(reader, a.iri, b.iri) for a in found for b in found if a != b):
-        sides = (_side("", some, (value,)) for value, some in found.items())
+    witnesses = _group_witnesses((witness.value, witness) for witness in stated)
+    if any(not _is_degree(reader, a.iri, b.iri) for a in witnesses for b in witnesses if a != b):
+        sides = (_side("", some, (value,)) for value, some in witnesses.items())
         yield Difference(name, "value", tuple(sides))
 
 
@@ -304,8 +304,8 @@ def _against(
     name: str, kind: str, stated: list[Witness], others: list[Witness]
 ) -> Iterator[Difference]:
     """Yield each value that is stated by some and spoken against by others."""
-    against = _group_witnesses((each.value, each) for each in others)
-    for value, some in _group_witnesses((each.value, each) for each in stated).items():
+    against = _group_witnesses((witness.value, witness) for witness in others)
+    for value, some in _group_witnesses((witness.value, witness) for witness in stated).items():
         if value in against:
             sides = _side("for", some), _side("against", against[value])
             yield Difference(name, kind, sides, value)
@@ -317,7 +317,7 @@ def _by_school(name: str, stated: list[Witness]) -> Iterator[Difference]:
     values = {
         school: tuple(dict.fromkeys(each.value for each in some)) for school, some in found.items()
     }
-    if len({frozenset(each) for each in values.values()}) > 1:
+    if len({frozenset(value) for value in values.values()}) > 1:
         sides = (_side(school, some, values[school]) for school, some in found.items())
         yield Difference(name, "school", tuple(sides))
 
@@ -326,19 +326,19 @@ _Key = TypeVar("_Key")
 
 
 def _group_witnesses(pairs: Iterable[tuple[_Key, Witness]]) -> dict[_Key, list[Witness]]:
-    found: dict[_Key, list[Witness]] = {}
-    for key, each in pairs:
-        found.setdefault(key, []).append(each)
-    return found
+    witnesses: dict[_Key, list[Witness]] = {}
+    for key, witness in pairs:
+        witnesses.setdefault(key, []).append(witness)
+    return witnesses
 
 
 def _side(name: str, witnesses: Iterable[Witness], values: tuple[Thing, ...] = ()) -> Side:
-    return Side(name, tuple(dict.fromkeys(each.work for each in witnesses)), values)
+    return Side(name, tuple(dict.fromkeys(witness.work for witness in witnesses)), values)
 
 
 def _options(facet: str, witnesses: Iterable[Witness]) -> tuple[tuple[Label, int], ...]:
     """List the values of a facet that the works have, with the number of works."""
-    works = {each.work for each in witnesses}
+    works = {witness.work for witness in witnesses}
     counts = [
         (label, sum(getattr(work, facet) == name for work in works))
         for (kind, name), label in labels().items()

@@ -111,13 +111,13 @@ def read_listing(backup: Path) -> Backup:
 
 def damages(backup: Path, made: Backup) -> Iterator[str]:
     """Yield a message for each file that is missing, changed or not part of the backup."""
-    there = _files(backup).keys() - {LISTING}
+    files = _files(backup).keys() - {LISTING}
     for name, digest in made.files.items():
-        if name not in there:
+        if name not in files:
             yield f"{name} is missing"
         elif file_digest(backup / name) != digest:
             yield f"{name} is not what was backed up"
-    for name in sorted(there - made.files.keys()):
+    for name in sorted(files - made.files.keys()):
         yield f"{name} is not of this backup"
 
 
@@ -138,15 +138,15 @@ def _fill(kb: Path, part: Path) -> Backup:
     replace_file(part / "CURRENT", f"{generation.name}\n".encode())
     release = str(json.loads((copied / "manifest.json").read_text("utf-8"))["release"])
     files = _files(part)
-    made = Backup(
+    backup = Backup(
         release,
         datetime.now(UTC).isoformat(timespec="seconds"),
         {name: file_digest(path) for name, path in files.items()},
         sum(path.stat().st_size for path in files.values()),
     )
-    replace_file(part / LISTING, (json.dumps(asdict(made), indent=1) + "\n").encode())
+    replace_file(part / LISTING, (json.dumps(asdict(backup), indent=1) + "\n").encode())
     sync_tree(part)
-    return made
+    return backup
 
 
 def _files(folder: Path) -> dict[str, Path]:

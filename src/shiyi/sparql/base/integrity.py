@@ -43,12 +43,12 @@ def scrub(kb: Path) -> ScrubReport:
     Where a table has no digest, quads are read in all orders in which the store has them. Works
     beside a server that writes. A table that has been compacted away since is no damage.
     """
-    found = ScrubReport()
-    applied = _scrub_store(kb, found)
-    _scrub_journal(kb / JOURNAL_FILE, applied, found)
+    report = ScrubReport()
+    applied = _scrub_store(kb, report)
+    _scrub_journal(kb / JOURNAL_FILE, applied, report)
     for path in list_checksummed(kb):
-        _scrub_beside(path, found)
-    return found
+        _scrub_beside(path, report)
+    return report
 
 
 def _scrub_store(kb: Path, report: ScrubReport) -> int:
@@ -56,14 +56,14 @@ def _scrub_store(kb: Path, report: ScrubReport) -> int:
     applied = 0
     with _note_damage(report):
         generation = current_generation(kb)
-        noted: dict[Path, str] = {}
+        digests: dict[Path, str] = {}
         try:
-            noted = read_digests(generation)
+            digests = read_digests(generation)
         except ValueError as fault:
             report.damages.append(
                 f"{generation / 'index' / DIGESTS} is damaged ({fault}); {_AGAIN}"
             )
-        for path, digest in noted.items():
+        for path, digest in digests.items():
             is_table = path.suffix == ".sst"
             advice = _AGAIN if path.parent.name == "index" else REPAIR
             if path.exists():
@@ -72,7 +72,7 @@ def _scrub_store(kb: Path, report: ScrubReport) -> int:
                     report.damages.append(f"{path} is not what was written; {advice}")
             elif not is_table:
                 report.damages.append(f"{path} is missing; {advice}")
-        report.unchecked = sum(each not in noted for each in tables(generation))
+        report.unchecked = sum(table not in digests for table in tables(generation))
         with KnowledgeBase.open(kb) as base:
             report.quads = _count(base.store.match())
             if report.unchecked:

@@ -210,7 +210,7 @@ class Record:
             "added": added.count(b"\n") or len(self.added),
         }
         if self.graphs != NO_GRAPHS:
-            payload["graphs"] = [[each.value for each in names] for names in self.graphs]
+            payload["graphs"] = [[node.value for node in names] for names in self.graphs]
         if self.request:
             payload["request"] = self.request
         digest = hashlib.sha256()
@@ -232,20 +232,20 @@ class Record:
         if not body or not body[0].startswith(_HEADER):
             raise ValueError("the header is missing")
         payload = json.loads(body[0][len(_HEADER) :])
-        removed = parse_n_quads(b"".join(x[2:] for x in body[1:] if x.startswith(_DELETE)))
+        quads = parse_n_quads(b"".join(x[2:] for x in body[1:] if x.startswith(_DELETE)))
         added = parse_n_quads(b"".join(x[2:] for x in body[1:] if x.startswith(_ADD)))
-        if (len(removed), len(added)) != (payload["removed"], payload["added"]):
+        if (len(quads), len(added)) != (payload["removed"], payload["added"]):
             raise ValueError("the number of quads does not fit")
-        gone, come = (tuple(map(NamedNode, names)) for names in payload.get("graphs", NO_GRAPHS))
+        nodes, come = (tuple(map(NamedNode, names)) for names in payload.get("graphs", NO_GRAPHS))
         return cls(
             int(payload["sequence"]),
             payload["key"],
             payload["who"],
             payload["why"],
             payload["when"],
-            removed,
+            quads,
             added,
-            (gone, come),
+            (nodes, come),
             payload.get("request", ""),
         )
 
@@ -329,8 +329,8 @@ class Journal:
         Numbers, keys and reasons stay. The file is replaced at once, so a kill leaves the one or
         the other.
         """
-        count, written = 0, self.path.with_name(f".{self.path.name}.new")
-        with written.open("wb") as file:
+        count, path = 0, self.path.with_name(f".{self.path.name}.new")
+        with path.open("wb") as file:
             for at, lines in _pieces(self.path, 0):
                 with _open_at(self.path, at):
                     record = Record.from_lines(lines)
@@ -343,11 +343,11 @@ class Journal:
                 file.writelines(lines if found == record else found.parts())
             file.flush()
             os.fsync(file.fileno())
-        written.replace(self.path)
+        path.replace(self.path)
         sync_folder(self.path.parent)
         self.close()
-        again = type(self).open(self.path)
-        self._file, self._index = again._file, again._index
+        journal = type(self).open(self.path)
+        self._file, self._index = journal._file, journal._index
         return count
 
     def _truncate(self, size: int) -> None:
@@ -387,16 +387,16 @@ def last_number(path: Path) -> int:
 
 def _scan(path: Path, start: Entry, after: int = 0) -> Iterator[Record]:
     """Yield each whole record after ``start`` and after number ``after``."""
-    expected = start.sequence + 1
+    sequence = start.sequence + 1
     for at, lines in _pieces(path, start.end):
-        if expected <= after:
-            expected += 1
+        if sequence <= after:
+            sequence += 1
             continue
         with _open_at(path, at):
             record = Record.from_lines(lines)
-            _check_number(record.sequence, expected)
+            _check_number(record.sequence, sequence)
         yield record
-        expected += 1
+        sequence += 1
 
 
 def _headers(path: Path, start: Entry) -> Iterator[Entry]:

@@ -178,10 +178,10 @@ def _fill(
 
 def _current_bases(kb: Path) -> list[Path]:
     """Return the base that ``CURRENT`` names; where it names none, all: one of them was current."""
-    whole = [each.parent for each in sorted(kb.glob("generations/*/store"))]
+    whole = [path.parent for path in sorted(kb.glob("generations/*/store"))]
     with suppress(FileNotFoundError):
         name = (kb / "CURRENT").read_text(encoding="utf-8", errors="replace").strip()
-        return [each for each in whole if each.name == name] or whole
+        return [path for path in whole if path.name == name] or whole
     return whole
 
 
@@ -256,17 +256,17 @@ def stored_release(store: RemoteStore) -> str:
     OutsideError where that note shows in the default graph, since then every claim that
     was rejected would show there too.
     """
-    found = [
+    results = [
         q.object.value
         for q in store.match(NOTE, DCTERMS.identifier, None, NOTE)
         if isinstance(q.object, Literal)
     ]
-    if found and any(True for _ in store.match(NOTE, None, None, DefaultGraph())):
+    if results and any(True for _ in store.match(NOTE, None, None, DefaultGraph())):
         raise OutsideError(
             f"the default graph of {store.endpoint.address} is the union of all graphs; set "
             "remote.default_graph to an IRI of your own, or turn that off in the store"
         )
-    return found[0] if found else ""
+    return results[0] if results else ""
 
 
 def push(store: RemoteStore, quads: Iterable[Quad], release: str) -> bool:

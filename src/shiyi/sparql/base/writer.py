@@ -244,9 +244,9 @@ class Writer:
             key = f"undo-{sequence}-{record.key}"
             if (known := self.journal.find(key)) is not None:
                 return known
-            moved = frozenset((*record.removed, *record.added))
+            quads = frozenset((*record.removed, *record.added))
             for later in records:
-                if not moved.isdisjoint((*later.removed, *later.added)):
+                if not quads.isdisjoint((*later.removed, *later.added)):
                     raise StaleError(
                         (f"record {sequence}",),
                         f"record {later.sequence} changed the same quads; undo that one first",
@@ -263,24 +263,24 @@ class Writer:
         with self._turn:
             self._settle()
             records = self.journal.records
-            gone = {
+            quads = {
                 quad
                 for record in records()
                 if (record.who, record.why) == (agent, reason)
                 for quad in record.removed
             }
             came = set[Quad]()
-            for record in records() if gone else ():
-                gone.difference_update(quad for quad in record.removed if quad not in came)
-                came.update(gone.intersection(record.added))
-            gone = {
+            for record in records() if quads else ():
+                quads.difference_update(quad for quad in record.removed if quad not in came)
+                came.update(quads.intersection(record.added))
+            quads = {
                 quad
-                for quad in gone & came
+                for quad in quads & came
                 if quad not in self.store.match(None, quad.predicate, quad.object, None)
             }
             for computed in self.journal.path.parent.glob("*.cache"):  # may hold some of it
                 computed.unlink()
-            return self.journal.erase(gone) if gone else 0
+            return self.journal.erase(quads) if quads else 0
 
     def load(
         self, add: Iterable[Quad], *, key: str, agent: str, reason: str, lines: Iterable[str] = ()
@@ -390,12 +390,12 @@ def apply(store: WritableStore, record: Record) -> None:
         tuple(store.match(JOURNAL, SHIYI.appliedThrough, None, JOURNAL)) if record.removed else ()
     )
     now = _note(record.sequence)
-    added = tuple(quad for quad in record.added if quad.graph_name != FORMER_NOTES)
+    quads = tuple(quad for quad in record.added if quad.graph_name != FORMER_NOTES)
     if not _is_large(record):
-        store.change((*added, now), (*record.removed, *before), record.graphs)
+        store.change((*quads, now), (*record.removed, *before), record.graphs)
         return
     store.unload_quads(record.removed)
-    for part in _parts(added):
+    for part in _parts(quads):
         store.change(part)
     store.change((now,), before, record.graphs)
 
@@ -436,11 +436,11 @@ def _check_escaped(data: bytes, added: tuple[Quad, ...] | None = None) -> None:
     """
     lines = data.splitlines(keepends=True)
     places = [at for at, line in enumerate(lines) if b"\\" in line]
-    again = parse_n_quads(b"".join(lines[at] for at in places))
+    quads = parse_n_quads(b"".join(lines[at] for at in places))
     wrong = (
-        n_quads(again) != b"".join(lines[at] for at in places)
+        n_quads(quads) != b"".join(lines[at] for at in places)
         if added is None
-        else len(lines) != len(added) or again != tuple(added[at] for at in places)
+        else len(lines) != len(added) or quads != tuple(added[at] for at in places)
     )
     if wrong:
         raise UsageError("nothing was written, since a quad is not the same when read back")

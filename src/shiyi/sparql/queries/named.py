@@ -80,7 +80,7 @@ def discovery_quads() -> Iterator[Quad]:
         yield says(node, RDF.type.value, NamedNode(f"{_SH}PrefixDeclaration"))
         yield says(node, f"{_SH}prefix", Literal(prefix))
         yield says(node, f"{_SH}namespace", Literal(namespace, datatype=uri))
-    for query in map(Query.named, (each for each in query_names() if "/" not in each)):
+    for query in map(Query.named, (name for name in query_names() if "/" not in name)):
         if verb := _VERB.search(query.text):
             node = resource(f"query-{query.name}")
             yield says(node, RDF.type.value, NamedNode(f"{_SH}SPARQLExecutable"))
@@ -98,13 +98,13 @@ def quality_queries() -> dict[str, str]:
     >>> "asserted" in quality_queries()
     True
     """
-    found = {
+    results = {
         path.name.removesuffix("-violation.rq"): path.read_text(encoding="utf-8")
         for path in sorted(artefact("sparql/qc").glob("*-violation.rq"))
     }
-    if not found:
+    if not results:
         raise KnowledgeBaseError("no quality query was found in sparql/qc: the package is damaged")
-    return found
+    return results
 
 
 def quality_faults(store: QuadStore) -> Iterator[str]:
@@ -112,5 +112,5 @@ def quality_faults(store: QuadStore) -> Iterator[str]:
     for name, query in quality_queries().items():
         question = query.partition("\n")[0].removeprefix("#").partition(" / ")[0].strip()
         for row in store.select(query):
-            found = ", ".join(f"{key} {local_name(text(term))}" for key, term in row.items())
-            yield f"{name}: {question} Yes: {found}"
+            result = ", ".join(f"{key} {local_name(text(term))}" for key, term in row.items())
+            yield f"{name}: {question} Yes: {result}"

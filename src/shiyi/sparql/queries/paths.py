@@ -90,13 +90,13 @@ def _triple(path: RelationPath, place: int) -> str:
 def _hops(path: RelationPath, row: Solution) -> tuple[Hop, ...]:
     hops = []
     for i, step in enumerate(path):
-        here, there, weighed = row[f"n{i}"], row[f"n{i + 1}"], row[f"w{i}"]
+        term, there, weighed = row[f"n{i}"], row[f"n{i + 1}"], row[f"w{i}"]
         claim = row[f"c{i}"]
-        if not (isinstance(here, NamedNode) and isinstance(there, NamedNode)):
+        if not (isinstance(term, NamedNode) and isinstance(there, NamedNode)):
             raise QueryError("a path runs between concepts")
         if not (isinstance(weighed, Literal) and isinstance(claim, NamedNode)):
             raise QueryError("a claim has an IRI and a confidence")
-        subject, object_ = (here, there) if step.forward else (there, here)
+        subject, object_ = (term, there) if step.forward else (there, term)
         weight = float(weighed.value)
         hops.append(
             Hop(subject.value, step.predicate, object_.value, claim.value, weight, step.forward)

@@ -116,7 +116,7 @@ def check_update(text: str, max_bytes: int) -> str:
     _check_text("update", text, max_bytes, network_blocked=True)
     bare = blank_text(text)
     # LOAD SILENT may fail and nothing happens, which is what it does where there are no sockets
-    if any(not found["silent"] for found in _LOAD.finditer(bare)):
+    if any(not match["silent"] for match in _LOAD.finditer(bare)):
         raise QueryRefusedError("LOAD is not offered: send the data itself, for example by POST")
     return bare
 
@@ -135,11 +135,11 @@ def nest(text: str) -> str:
         return text
     bare, parts, place = blank_text(text), list[str](), 0
     everywhere = Counter(_VARIABLE.findall(bare))
-    for found in _EXISTS.finditer(bare):
-        start, end = found.span("body")
-        within = Counter(_VARIABLE.findall(found["body"]))
+    for match in _EXISTS.finditer(bare):
+        start, end = match.span("body")
+        within = Counter(_VARIABLE.findall(match["body"]))
         outside = {name for name, count in within.items() if everywhere[name] > count}
-        if nested := _nest_triples(found["body"], text[start:end], outside):
+        if nested := _nest_triples(match["body"], text[start:end], outside):
             parts += (text[place:start], nested)
             place = end
     return "".join((*parts, text[place:]))
@@ -148,23 +148,23 @@ def nest(text: str) -> str:
 def _nest_triples(bare: str, text: str, bound: set[str]) -> str:
     """Return the triples of one EXISTS nested; empty where they are not plain or not linked."""
     triples, place = list[tuple[int, int]](), 0
-    while found := _TRIPLE.match(bare, place):
-        triples.append(found.span(1))
-        place = found.end()
-        if not found[2]:
+    while match := _TRIPLE.match(bare, place):
+        triples.append(match.span(1))
+        place = match.end()
+        if not match[2]:
             break
     plain = 2 <= len(triples) <= _MAX_CHAIN and _FILTERS.fullmatch(bare, place)
     if not plain or "_:" in bare:
         return ""
     order = list[tuple[int, int]]()
-    unbound = {each: set(_VARIABLE.findall(bare[slice(*each)])) for each in triples}
+    unbound = {triple: set(_VARIABLE.findall(bare[slice(*triple)])) for triple in triples}
     while unbound:
-        linked = [each for each, names in unbound.items() if names & bound]
+        linked = [row for row, names in unbound.items() if names & bound]
         if not linked:
             return ""
-        order.append(min(linked, key=lambda each: len(unbound[each] - bound)))
+        order.append(min(linked, key=lambda row: len(unbound[row] - bound)))
         bound |= unbound.pop(order[-1])
-    head = " FILTER EXISTS { ".join(text[slice(*each)] for each in order)
+    head = " FILTER EXISTS { ".join(text[slice(*row)] for row in order)
     return f" {head}{text[place:].rstrip(' ')}{' }' * (len(order) - 1)} "
 
 
@@ -191,10 +191,10 @@ def _check_text(name: str, text: str, max_bytes: int, network_blocked: bool) -> 
 
 
 def _blank(token: re.Match[str]) -> str:
-    found = token[0]
+    result = token[0]
     if token["comment"] is not None:
-        return " " * len(found)
-    return found[0] + " " * (len(found) - 2) + found[-1]
+        return " " * len(result)
+    return result[0] + " " * (len(result) - 2) + result[-1]
 
 
 def _hole(token: re.Match[str]) -> str:

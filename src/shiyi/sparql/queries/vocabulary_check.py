@@ -62,9 +62,9 @@ def list_patterns(query: str) -> tuple[Pattern, ...]:
     plain = _OF_TRIPLES.sub("STR(", _TRIPLE_TERM.sub(placeholder, query))
     if "<<" in plain or "{|" in plain:
         raise QueryError("name a claim as: ?claim rdf:reifies <<( ?s ?p ?o )>>")
-    head = "".join(each[0] + "\n" for each in _PROLOGUE.finditer(query))
+    head = "".join(match[0] + "\n" for match in _PROLOGUE.finditer(query))
     texts = [plain, *(f"{head}SELECT * {{ {each} }}" for each in inner)]
-    return tuple(pattern for each in texts for pattern in _Reader(*_parse_query(each)).read())
+    return tuple(pattern for text in texts for pattern in _Reader(*_parse_query(text)).read())
 
 
 def _parse_query(text: str) -> tuple[Any, Mapping[str, str]]:
@@ -82,7 +82,7 @@ def _parse_query(text: str) -> tuple[Any, Mapping[str, str]]:
         raise QueryError(_DEEP) from fault
     if body.name not in {"SelectQuery", "AskQuery"}:
         raise QueryError("write SELECT or ASK; nothing else is taken here")
-    own = {str(each.prefix or ""): str(each.iri) for each in prologue if each.name == "PrefixDecl"}
+    own = {str(item.prefix or ""): str(item.iri) for item in prologue if item.name == "PrefixDecl"}
     return body, PREFIXES | own
 
 
@@ -93,7 +93,7 @@ class _Reader:
     fresh: Iterator[int] = field(default_factory=itertools.count)
 
     def read(self) -> list[Pattern]:
-        return [pattern for found in self._blocks(self.tree) for pattern in self._triples(found)]
+        return [pattern for block in self._blocks(self.tree) for pattern in self._triples(block)]
 
     def _blocks(self, node: Any) -> Iterator[Sequence[Any]]:
         from pyparsing import ParseResults
@@ -106,8 +106,8 @@ class _Reader:
             for value in node.values():
                 yield from self._blocks(value)
         elif isinstance(node, list | ParseResults):
-            for each in node:
-                yield from self._blocks(each)
+            for item in node:
+                yield from self._blocks(item)
 
     def _triples(self, flat: Sequence[Any]) -> Iterator[Pattern]:
         for subject, path, end in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
@@ -139,8 +139,8 @@ class _Reader:
         from pyparsing import ParseResults
 
         if isinstance(path, list | ParseResults):
-            for each in path:
-                yield from self._open_path(each)
+            for item in path:
+                yield from self._open_path(item)
         elif getattr(path, "name", "") in {"", "pname"}:
             if not isinstance(path, str) or ":" in path:
                 yield Pattern("", self._term(path), "")
@@ -187,28 +187,28 @@ class VocabularyCheck:
 
     def faults(self, patterns: Iterable[Pattern]) -> list[str]:
         """Return what is wrong, each with what to write instead; empty where nothing is."""
-        listed = list(patterns)
-        found = [fault for each in listed for fault in self._words(each)]
-        found = found or self._directions(listed)
-        return list(dict.fromkeys(found))[:_MOST]
+        listed_patterns = list(patterns)
+        results = [fault for pattern in listed_patterns for fault in self._words(pattern)]
+        results = results or self._directions(listed_patterns)
+        return list(dict.fromkeys(results))[:_MOST]
 
     def _words(self, pattern: Pattern) -> list[str]:
-        found = []
+        results = []
         if not pattern.predicate.startswith("?"):
-            found += self._property(pattern.predicate)
+            results += self._property(pattern.predicate)
         if pattern.is_type and pattern.object.startswith(VOCAB):
             name = pattern.object.removeprefix(VOCAB)
             if name not in self.schema.parents and name not in SHIYI.names():
-                found.append(_unknown("class", name, self.schema.parents))
+                results.append(_unknown("class", name, self.schema.parents))
         for term in (pattern.subject, pattern.object):
             name = term.removeprefix(RESOURCE)
             inner = name.startswith(_INNER)
             if term.startswith(RESOURCE) and not inner and self.class_of(term) is None:
-                found.append(
+                results.append(
                     f"id:{name} is not in the knowledge base; take IRIs from the list of things, "
                     "or look a name up by its skos:prefLabel"
                 )
-        return found
+        return results
 
     def _property(self, iri: str) -> list[str]:
         if iri.startswith(VOCAB):
@@ -222,7 +222,7 @@ class VocabularyCheck:
     def _directions(self, patterns: list[Pattern]) -> list[str]:
         """Find properties that run the other way than a pattern says."""
         joined = [(p, prop) for p in patterns if p.subject and (prop := self._object_property(p))]
-        found = []
+        results = []
         for pattern, prop in joined:
             mine = self._allowed_classes(pattern.subject, patterns, pattern)
             other = self._allowed_classes(pattern.object, patterns, pattern)
@@ -232,16 +232,16 @@ class VocabularyCheck:
                 continue
             ends = f"{_names(prop.domain)} to {_names(prop.range)}"
             if against:
-                found.append(
+                results.append(
                     f"shiyi:{prop.name} runs from {ends}: write {_format_term(pattern.object)} "
                     f"shiyi:{prop.name} {_format_term(pattern.subject)}"
                 )
             else:
-                found.append(
+                results.append(
                     f"shiyi:{prop.name} runs from {ends}, and {_format_term(pattern.subject)} or "
                     f"{_format_term(pattern.object)} is something else"
                 )
-        return found
+        return results
 
     def _object_property(self, pattern: Pattern) -> Property | None:
         known = self.schema.properties.get(pattern.predicate.removeprefix(VOCAB))
@@ -252,24 +252,24 @@ class VocabularyCheck:
         if not term.startswith("?"):
             known = self.class_of(term) if term.startswith(RESOURCE) else None
             return [frozenset({known})] if known else []
-        found: list[Classes] = []
-        for each in patterns:
-            if each == but:
+        results: list[Classes] = []
+        for pattern in patterns:
+            if pattern == but:
                 continue
-            if each.is_type and each.subject == term and each.object.startswith(VOCAB):
-                name = each.object.removeprefix(VOCAB)
+            if pattern.is_type and pattern.subject == term and pattern.object.startswith(VOCAB):
+                name = pattern.object.removeprefix(VOCAB)
                 if name in self.schema.parents:  # a defined class may have members of any other
-                    found.append(frozenset({name}))
-            elif prop := self._object_property(each):
-                found += [prop.domain] if each.subject == term and prop.domain else []
-                found += [prop.range] if each.object == term and prop.range else []
-        return found
+                    results.append(frozenset({name}))
+            elif prop := self._object_property(pattern):
+                results += [prop.domain] if pattern.subject == term and prop.domain else []
+                results += [prop.range] if pattern.object == term and prop.range else []
+        return results
 
     def _meets(self, classes: list[Classes], wanted: Classes) -> bool:
         """Return whether one thing can meet all requirements and be one of ``wanted``."""
         asked = [*classes, wanted] if wanted else classes
         return not asked or any(
-            all(self.schema.superclasses(name) & each for each in asked)
+            all(self.schema.superclasses(name) & group for group in asked)
             for name in self.schema.parents
         )
 

@@ -132,16 +132,16 @@ class Endpoint:
     def _send(self, name: str, address: str, method: str = "POST", **parts: Any) -> "Response":
         from httpx2 import HTTPError
 
-        for left in reversed(range(self.settings.retries + 1)):
+        for number in reversed(range(self.settings.retries + 1)):
             try:
                 reply = self._client.request(method, address, **parts)
             except HTTPError as fault:
-                if not left:
+                if not number:
                     raise OutsideError(_unreachable(address, fault, self.settings)) from fault
             else:
-                if reply.status_code not in _PASSING or not left:
+                if reply.status_code not in _PASSING or not number:
                     return self._accept(name, address, reply)
-            time.sleep(_PAUSE * 2 ** (self.settings.retries - left))
+            time.sleep(_PAUSE * 2 ** (self.settings.retries - number))
         raise AssertionError("unreachable")
 
     def _accept(self, name: str, address: str, reply: "Response") -> "Response":

@@ -39,9 +39,9 @@ class RemotePool:
 
     def query(self, query: FreeQuery) -> QueryResult:
         """Return a result whole and in memory; errors as of :meth:`stream`."""
-        made = self.stream(query)
-        with made.body as body:
-            return QueryResult(made.media_type, body.read(), made.kind, made.rows)
+        result = self.stream(query)
+        with result.body as body:
+            return QueryResult(result.media_type, body.read(), result.kind, result.rows)
 
     def stream(self, query: FreeQuery) -> StreamedResult:
         """Return a result at constant memory; errors as of ``QueryPool.stream``."""

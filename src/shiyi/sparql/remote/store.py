@@ -64,9 +64,9 @@ def to_rdf11_query(query: str) -> str:
     """
     for pattern, write in ((_TERM, _node), (_TEST, _test), (_BIND, _bind), (_MADE, _construct)):
         query = _replace(query, pattern, write)
-    if found := _LEFT.search(blank_text(query)):
+    if match := _LEFT.search(blank_text(query)):
         raise QueryError(
-            f"this query uses {found[0]!r} where a store of profile rdf11 has no equal; write "
+            f"this query uses {match[0]!r} where a store of profile rdf11 has no equal; write "
             "<<( s p o )>> as an object in a pattern, or BIND(SUBJECT(?t) AS ?s)"
         )
     return query
@@ -78,7 +78,7 @@ def replace_functions(query: str) -> str:
     >>> replace_functions("PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(v:subject(?t)) }")
     'PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(SUBJECT(?t)) }'
     """
-    for prefix in {each[1] for each in _VOCABULARY.finditer(query)}:
+    for prefix in {match[1] for match in _VOCABULARY.finditer(query)}:
         name = rf"(?<![\w:.-]){re.escape(prefix)}:(triple|subject|predicate|object)(?=\s*\()"
         query = _replace(query, re.compile(name), str.upper)
     return query
@@ -86,14 +86,14 @@ def replace_functions(query: str) -> str:
 
 def _replace(query: str, pattern: re.Pattern[str], write: Callable[..., str]) -> str:
     bare, parts, end = blank_text(query), list[str](), 0
-    for found in pattern.finditer(bare):
-        groups = [query[found.start(i) : found.end(i)] for i in range(1, pattern.groups + 1)]
+    for match in pattern.finditer(bare):
+        groups = [query[match.start(i) : match.end(i)] for i in range(1, pattern.groups + 1)]
         written = write(*groups)
-        before = bare[end : found.start()].rstrip() or (parts[-1].rstrip() if parts else "")
+        before = bare[end : match.start()].rstrip() or (parts[-1].rstrip() if parts else "")
         if written.endswith(". ") and before[-1:] not in "{}.":
             written = f" .{written}"  # a pattern of triples, which one before has to end
-        parts += [query[end : found.start()], written]
-        end = found.end()
+        parts += [query[end : match.start()], written]
+        end = match.end()
     return "".join([*parts, query[end:]])
 
 
@@ -119,8 +119,8 @@ def _construct(subject: str, predicate: str, object_: str, variable: str) -> str
 
 def hoist_prologue(query: str, around: str) -> str:
     """Place the prologue of a query before another that holds the query as its part."""
-    found = _PROLOGUE.match(query)
-    prologue = found[0] if found else ""
+    match = _PROLOGUE.match(query)
+    prologue = match[0] if match else ""
     return f"{prologue}\n{around.replace(query, query[len(prologue) :], 1)}"
 
 
@@ -164,8 +164,8 @@ class ChangeRequests:
             return
         freed: dict[Any, set[Any]] = {}
         for quad in quads:
-            for each in describe_terms(quad):
-                freed.setdefault(each.graph_name, set()).add(each.subject)
+            for term in describe_terms(quad):
+                freed.setdefault(term.graph_name, set()).add(term.subject)
         for graph, nodes in freed.items():
             values = " ".join(sorted(map(str, nodes)))
             inner = f"VALUES ?t {{ {values} }} ?t ?q ?v"
@@ -174,18 +174,18 @@ class ChangeRequests:
             yield len(nodes), f"DELETE {{ {gone} }} WHERE {{ {where} }}"
 
     def _additions(self, quads: Sequence[Quad]) -> Sized:
-        described = (
-            [each for quad in quads for each in describe_terms(quad)] if self.lowered else []
+        described_quads = (
+            [term for quad in quads for term in describe_terms(quad)] if self.lowered else []
         )
-        yield from self._data("INSERT", described)
+        yield from self._data("INSERT", described_quads)
         yield from self._data("INSERT", quads)
 
     def _data(self, verb: str, quads: Sequence[Quad]) -> Sized:
         quads = [quad_to_wire(quad, self.lowered) for quad in quads]
         # a request of its own for each graph: Virtuoso deletes no text with a language from several
-        for graph, found in group_quads(quads).items():
-            for at in range(0, len(found), self.batch):
-                some = found[at : at + self.batch]
+        for graph, found_quads in group_quads(quads).items():
+            for at in range(0, len(found_quads), self.batch):
+                some = found_quads[at : at + self.batch]
                 lines = " ".join(
                     f"{each.subject} {each.predicate} {sparql_term(each.object)} ." for each in some
                 )
@@ -193,9 +193,9 @@ class ChangeRequests:
 
 
 def _count(graphs: Graphs) -> Sized:
-    gone, come = graphs
-    yield from ((1, f"DROP SILENT GRAPH {each}") for each in gone)
-    yield from ((1, f"CREATE SILENT GRAPH {each}") for each in come)
+    nodes, new_nodes = graphs
+    yield from ((1, f"DROP SILENT GRAPH {node}") for node in nodes)
+    yield from ((1, f"CREATE SILENT GRAPH {node}") for node in new_nodes)
 
 
 def check_read(address: str, rows: int, count: int) -> None:
@@ -266,7 +266,7 @@ class RemoteStore(WritableStore):
                     f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER({_NOT_OWN}) }}"
                 )
                 self._graphs = tuple(row["g"]["value"] for row in rows)
-            return tuple(each for each in self._graphs if each != self._home)
+            return tuple(graph for graph in self._graphs if graph != self._home)
 
     @override
     def match(
@@ -294,10 +294,10 @@ class RemoteStore(WritableStore):
     def change(
         self, add: Iterable[Quad] = (), remove: Iterable[Quad] = (), graphs: Graphs = NO_GRAPHS
     ) -> None:
-        added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
+        quads, removed_quads = tuple(add), tuple(remove)  # a failing iterable changes nothing
         with self._turn:
             self._graphs = None
-            for request in self._requests.requests(removed, graphs, added):
+            for request in self._requests.requests(removed_quads, graphs, quads):
                 self.endpoint.update(request)
 
     def load_quads(self, quads: Iterable[Quad]) -> None:
@@ -383,17 +383,17 @@ class RemoteStore(WritableStore):
         An engine counts each page from the beginning of what it is a page of, so one result of
         all quads would take as long as the square of their number.
         """
-        counted = self._match_query((None, None, None), None, select="?g ?p (COUNT(*) AS ?n)")
+        query = self._match_query((None, None, None), None, select="?g ?p (COUNT(*) AS ?n)")
         sizes: dict[NamedNode | DefaultGraph, dict[NamedNode, int]] = {}
-        for rows in self._pages(f"{counted} GROUP BY ?g ?p"):
+        for rows in self._pages(f"{query} GROUP BY ?g ?p"):
             for row in rows:
                 where = self._graph(from_wire(row["g"]) if "g" in row else None)
                 predicate = from_wire(row["p"])
                 if isinstance(predicate, NamedNode):
                     sizes.setdefault(where, {})[predicate] = int(row["n"]["value"])
-        for where, each in sizes.items():
-            total = sum(each.values())
-            wanted = {None: total} if total < self.settings.page else each
+        for where, record in sizes.items():
+            total = sum(record.values())
+            wanted = {None: total} if total < self.settings.page else record
             for one, count in wanted.items():
                 seen = 0
                 for quad in self.match(None, one, None, where):
@@ -430,11 +430,11 @@ class RemoteStore(WritableStore):
         """Name the graphs of a query where the engine's own data set is another."""
         if not self._home:
             return NO_DATASET
-        found = list(_GRAPH.finditer(blank_text(query)))
-        if not found:
+        matches = list(_GRAPH.finditer(blank_text(query)))
+        if not matches:
             return (self._home,), ()
-        if all(each[1] for each in found):  # to list all of them takes Virtuoso long
-            named = {query[each.start(1) + 1 : each.end(1) - 1] for each in found}
+        if all(match[1] for match in matches):  # to list all of them takes Virtuoso long
+            named = {query[match.start(1) + 1 : match.end(1) - 1] for match in matches}
             names = tuple(sorted(each for each in named if self._is_shown(each)))
         else:
             names = self.graph_names()
@@ -469,9 +469,9 @@ class RemoteStore(WritableStore):
                 f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
             )
             rows = self.endpoint.solutions(query)
-            found = [{name: from_wire(binding) for name, binding in row.items()} for row in rows]
-            self._learn({row["o"] for row in found if is_triple_name(row["o"])})
-            for row in found:
+            results = [{name: from_wire(binding) for name, binding in row.items()} for row in rows]
+            self._learn({row["o"] for row in results if is_triple_name(row["o"])})
+            for row in results:
                 s, p, o = row["s"], row["p"], self._triple_term(row["o"])
                 self._terms[row["t"]] = Triple(s, p, o)  # type: ignore[index, arg-type]
 
@@ -494,11 +494,11 @@ class RemoteStore(WritableStore):
         return graph
 
     def _load(self, quads: Sequence[Quad]) -> None:
-        described = (
-            [each for quad in quads for each in describe_terms(quad)] if self._lowered else []
+        described_quads = (
+            [term for quad in quads for term in describe_terms(quad)] if self._lowered else []
         )
-        every = [*described, *(quad_to_wire(quad, self._lowered) for quad in quads)]
-        for graph, found in group_quads(every).items():
+        all_quads = [*described_quads, *(quad_to_wire(quad, self._lowered) for quad in quads)]
+        for graph, found_quads in group_quads(all_quads).items():
             name = graph.value if isinstance(graph, NamedNode) else self._home
-            triples = [Triple(q.subject, q.predicate, q.object) for q in found]
+            triples = [Triple(q.subject, q.predicate, q.object) for q in found_quads]
             self.endpoint.load(name, serialize(triples, "nt", {}))

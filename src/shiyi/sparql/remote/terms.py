@@ -45,10 +45,10 @@ def to_wire(term: Term, lowered: bool) -> Term:
     if isinstance(term, BlankNode):
         return NamedNode(BLANK + quote(term.value, safe=""))
     if isinstance(term, Triple):
-        made = Triple(
+        triple = Triple(
             _node(to_wire(term.subject, lowered)), term.predicate, to_wire(term.object, lowered)
         )
-        return triple_name(made) if lowered else made
+        return triple_name(triple) if lowered else triple
     return term
 
 
@@ -143,9 +143,9 @@ def _node(term: Term | DefaultGraph) -> Any:
 
 def group_quads(quads: Iterable[Quad]) -> dict[NamedNode | DefaultGraph, list[Quad]]:
     """Sort quads by their graph, in their order."""
-    found: dict[NamedNode | DefaultGraph, list[Quad]] = {}
+    found_quads: dict[NamedNode | DefaultGraph, list[Quad]] = {}
     for quad in quads:
         graph = quad.graph_name
         assert not isinstance(graph, BlankNode | Triple | Literal)  # noqa: S101 - they have names
-        found.setdefault(graph, []).append(quad)
-    return found
+        found_quads.setdefault(graph, []).append(quad)
+    return found_quads

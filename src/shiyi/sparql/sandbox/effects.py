@@ -72,32 +72,32 @@ def run_operation(
         before = set() if operation.verb == "CREATE" else set(_all_in(store, graphs))
         store.update(operation.whole, base_iri=base)
         return before, set()
-    gone, come = _fill_templates(store, operation, base, maintains)
-    _remove(store, gone)
-    store.extend(come)
-    return gone, come
+    quads, new_quads = _fill_templates(store, operation, base, maintains)
+    _remove(store, quads)
+    store.extend(new_quads)
+    return quads, new_quads
 
 
 def _fill_templates(store: Store, operation: Operation, base: str | None, maintains: bool) -> Moved:
-    written = read_graph(operation, operation.within, base) if operation.within else DefaultGraph()
-    delete = Template(operation, operation.delete, base, written)
-    insert = Template(operation, operation.insert, base, written)
+    graph = read_graph(operation, operation.within, base) if operation.within else DefaultGraph()
+    delete = Template(operation, operation.delete, base, graph)
+    insert = Template(operation, operation.insert, base, graph)
     if not maintains:
         _refuse_base_graphs(quad.graph_name for quad in (*delete.quads, *insert.quads))
     if operation.verb == "MODIFY":
-        deleted: set[Quad] = set()
-        inserted: set[Quad] = set()
+        quads: set[Quad] = set()
+        inserted_quads: set[Quad] = set()
         names = {*delete.variables, *insert.variables}
-        for row in _solutions(store, operation, base, written, names):
-            deleted.update(delete.fill(row))
-            inserted.update(insert.fill(row))
+        for row in _solutions(store, operation, base, graph, names):
+            quads.update(delete.fill(row))
+            inserted_quads.update(insert.fill(row))
     else:
-        deleted, inserted = set(delete.quads), set(insert.quads)
+        quads, inserted_quads = set(delete.quads), set(insert.quads)
         for name in insert.graphs:
             store.add_graph(name)
-    comes, goes = canonicalize(inserted), canonicalize(deleted)
-    come = {quad for quad in comes if quad not in store}
-    return {quad for quad in goes if quad not in comes and quad in store}, come
+    comes, goes = canonicalize(inserted_quads), canonicalize(quads)
+    new_quads = {quad for quad in comes if quad not in store}
+    return {quad for quad in goes if quad not in comes and quad in store}, new_quads
 
 
 class Template:
@@ -152,10 +152,10 @@ class Template:
         names: dict[str, str] = {}
         parts: list[str] = []
         end = 0
-        for found in _VARIABLE.finditer(bare):
-            iri = names.setdefault(found[1], f"{marker}{len(names)}")
-            parts += [text[end : found.start()], f"<{iri}>"]
-            end = found.end()
+        for match in _VARIABLE.finditer(bare):
+            iri = names.setdefault(match[1], f"{marker}{len(names)}")
+            parts += [text[end : match.start()], f"<{iri}>"]
+            end = match.end()
         self.variables = names
         return "".join([*parts, text[end:]])
 
@@ -186,11 +186,11 @@ def _solutions(
     only: Mapping[str, Any] = {}
     if operation.within and not operation.using:
         only = {"default_graph": written}
-    found = store.query(text, base_iri=base, **only)
-    assert isinstance(found, QuerySolutions)  # noqa: S101 - the text begins with SELECT
-    variables = [(each.value, each) for each in found.variables]
-    for row in found:
-        yield {name: term for name, each in variables if (term := row[each]) is not None}
+    rows = store.query(text, base_iri=base, **only)
+    assert isinstance(rows, QuerySolutions)  # noqa: S101 - the text begins with SELECT
+    variables = [(variable.value, variable) for variable in rows.variables]
+    for row in rows:
+        yield {name: term for name, variable in variables if (term := row[variable]) is not None}
 
 
 def canonicalize(quads: set[Quad]) -> set[Quad]:
@@ -219,30 +219,30 @@ def _graphs_of_operation(store: Store, operation: Operation, base: str | None) -
 
 
 def _all_in(store: Store, graphs: Iterable[Any]) -> Iterator[Quad]:
-    for each in graphs:
-        yield from store.quads_for_pattern(None, None, None, each)
+    for graph in graphs:
+        yield from store.quads_for_pattern(None, None, None, graph)
 
 
 def _refuse_base_graphs(graphs: Iterable[Any]) -> None:
-    for each in graphs:
-        if each == DefaultGraph():
+    for graph in graphs:
+        if graph == DefaultGraph():
             raise GraphAccessError("")
-        if isinstance(each, NamedNode) and each.value.startswith(_OWNED):
-            raise GraphAccessError(each.value)
+        if isinstance(graph, NamedNode) and graph.value.startswith(_OWNED):
+            raise GraphAccessError(graph.value)
 
 
 def _transfer(
     store: Store, operation: Operation, base: str | None, source: Any, target: Any
 ) -> Moved:
     """Do COPY, MOVE or ADD; what it fails at, and what SILENT means, is the engine's business."""
-    there = set(_all_in(store, [source]))
-    copies = {Quad(q.subject, q.predicate, q.object, target) for q in there}
-    known = {quad for quad in copies if quad in store}
+    quads = set(_all_in(store, [source]))
+    copies = {Quad(q.subject, q.predicate, q.object, target) for q in quads}
+    known_quads = {quad for quad in copies if quad in store}
     old = set() if operation.verb == "ADD" else set(_all_in(store, [target]))
     store.update(operation.whole, base_iri=base)
-    come = {quad for quad in copies - known if quad in store}
-    gone = {quad for quad in old | there if quad not in store}
-    return gone, come
+    new_quads = {quad for quad in copies - known_quads if quad in store}
+    old_quads = {quad for quad in old | quads if quad not in store}
+    return old_quads, new_quads
 
 
 def _remove(store: Store, quads: set[Quad]) -> None:
@@ -313,11 +313,11 @@ def apply_request(store: Store, request: Header, body: bytes, size: int) -> tupl
     }  # fmt: skip
     existed = _exists(store, request.get("target"))
     try:
-        removed, added, gone, come = make[request["task"]](store, request, body)
+        quads, added_quads, gone, come = make[request["task"]](store, request, body)
     except GraphAccessError as owned:
         return {"outcome": "owned", "graph": str(owned)}, b""
-    refuse_reserved((*removed, *added), gone | come)
-    before, after = _lines(removed), _lines(added)
+    refuse_reserved((*quads, *added_quads), gone | come)
+    before, after = _lines(quads), _lines(added_quads)
     if len(before) + len(after) > size:
         return {"outcome": "limit", "limit": "bytes"}, b""
     header = {
@@ -375,35 +375,35 @@ def _check(text: str, split: tuple[Operation, ...], base: str | None) -> None:
 def _add_all(store: Store, memory: Store) -> tuple[list[Quad], set[str]]:
     """Add to the copy what stands in ``memory``, with literals in canonical form."""
     added = [quad for quad in memory if quad not in store]
-    come = _graphs(memory) - _graphs(store)
+    graphs = _graphs(memory) - _graphs(store)
     store.extend(added)
-    for name in come:
+    for name in graphs:
         store.add_graph(NamedNode(name))
-    return added, come
+    return added, graphs
 
 
 def _merge(store: Store, request: Header, body: bytes) -> Patch:
-    added, come = _add_all(store, parse_upload(request, body))
-    return [], added, set(), come
+    quads, come = _add_all(store, parse_upload(request, body))
+    return [], quads, set(), come
 
 
 def _replace(store: Store, request: Header, body: bytes) -> Patch:
     memory, target = parse_upload(request, body), request["target"]
     graph = NamedNode(target) if target else DefaultGraph()
     old = set(store.quads_for_pattern(None, None, None, graph))
-    removed = [quad for quad in old if quad not in memory]
+    quads = [quad for quad in old if quad not in memory]
     store.clear_graph(graph)
-    added, come = _add_all(store, memory)
-    return removed, [quad for quad in added if quad not in old], set(), come
+    added_quads, come = _add_all(store, memory)
+    return quads, [quad for quad in added_quads if quad not in old], set(), come
 
 
 def _drop(store: Store, request: Header, body: bytes) -> Patch:
     target = request["target"]
     graph = NamedNode(target) if target else DefaultGraph()
-    removed = list(store.quads_for_pattern(None, None, None, graph))
+    quads = list(store.quads_for_pattern(None, None, None, graph))
     gone = {target} if target and store.contains_named_graph(graph) else set()
     store.remove_graph(graph)
-    return removed, [], gone, set()
+    return quads, [], gone, set()
 
 
 def parse_upload(request: Header, body: bytes) -> Store:

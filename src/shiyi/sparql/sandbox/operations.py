@@ -71,8 +71,8 @@ class Operation:
 
 def prologue(text: str, bare: str) -> str:
     """Return the prologue of a query or an update."""
-    found = _PROLOGUE.match(bare)
-    return text[: found.end()] if found else ""
+    match = _PROLOGUE.match(bare)
+    return text[: match.end()] if match else ""
 
 
 def operations(text: str, bare: str) -> tuple[Operation, ...]:
@@ -88,9 +88,9 @@ def operations(text: str, bare: str) -> tuple[Operation, ...]:
 def _split(text: str, bare: str) -> Iterator[Operation]:
     at, prologue = 0, ""
     while True:
-        if found := _PROLOGUE.match(bare, at):
-            prologue += text[at : found.end()] + "\n"
-            at = found.end()
+        if match := _PROLOGUE.match(bare, at):
+            prologue += text[at : match.end()] + "\n"
+            at = match.end()
         if not bare[at:].strip():
             return
         operation, at = _one(text, bare, at, prologue)
@@ -107,26 +107,26 @@ def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, in
         labels = frozenset(_LABEL.findall(bare[start:end]) if data else ())
         return Operation(verb, prologue, text[start:end], labels=labels)
 
-    if found := _DATA.match(bare, start):
-        block, end = _block(text, bare, found.end())
-        plain = parse(f"{found[1].upper()} DATA", end)
-        insert = found[1].upper() == "INSERT"
+    if match := _DATA.match(bare, start):
+        block, end = _block(text, bare, match.end())
+        plain = parse(f"{match[1].upper()} DATA", end)
+        insert = match[1].upper() == "INSERT"
         return replace(plain, insert=block) if insert else replace(plain, delete=block), end
-    if found := _SHORT.match(bare, start):
-        block, end = _block(text, bare, found.end())
+    if match := _SHORT.match(bare, start):
+        block, end = _block(text, bare, match.end())
         short = parse("MODIFY", end)
         return replace(short, delete=block, where=block[0]), end
-    if found := _WHOLE.match(bare, start):
-        graph = text[found.start("graph") : found.end("graph")] if found["graph"] else found["set"]
-        return replace(parse(found["verb"].upper(), found.end()), graphs=(graph,)), found.end()
-    if found := _MOVED.match(bare, start):
+    if match := _WHOLE.match(bare, start):
+        graph = text[match.start("graph") : match.end("graph")] if match["graph"] else match["set"]
+        return replace(parse(match["verb"].upper(), match.end()), graphs=(graph,)), match.end()
+    if match := _MOVED.match(bare, start):
         names = tuple(
-            _read_name(text[found.start(part) : found.end(part)], found[part])
+            _read_name(text[match.start(part) : match.end(part)], match[part])
             for part in ("source", "target")
         )
-        return replace(parse(found["verb"].upper(), found.end()), graphs=names), found.end()
-    if found := _LOAD.match(bare, start):
-        return parse("LOAD", found.end()), found.end()
+        return replace(parse(match["verb"].upper(), match.end()), graphs=names), match.end()
+    if match := _LOAD.match(bare, start):
+        return parse("LOAD", match.end()), match.end()
     within, delete, insert, using, where, end = _modify(text, bare, start)
     modify = parse("MODIFY", end)
     return replace(
@@ -137,23 +137,23 @@ def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, in
 def _modify(text: str, bare: str, start: int) -> tuple[str, Block, Block, str, Block, int]:
     """Read ``WITH``, the two templates, ``USING`` and ``WHERE``, and say where they end."""
     at, within, using = start, "", ""
-    if found := _WITH.match(bare, at):
-        within, at = text[found.start(1) : found.end(1)], found.end()
+    if match := _WITH.match(bare, at):
+        within, at = text[match.start(1) : match.end(1)], match.end()
     delete, at = _optional(_DELETE, text, bare, at)
     insert, at = _optional(_INSERT, text, bare, at)
-    while found := _USING.match(bare, at):
-        using += "FROM" + text[found.end(1) : found.end()] + "\n"
-        at = found.end()
-    found = _WHERE.match(bare, at)
-    if not (delete[0] or insert[0]) or not found:
+    while match := _USING.match(bare, at):
+        using += "FROM" + text[match.end(1) : match.end()] + "\n"
+        at = match.end()
+    match = _WHERE.match(bare, at)
+    if not (delete[0] or insert[0]) or not match:
         raise OperationSplitError(f"no operation begins at character {start}")
-    where, end = _block(text, bare, found.end())
+    where, end = _block(text, bare, match.end())
     return within, delete, insert, using, where, end
 
 
 def _optional(opening: re.Pattern[str], text: str, bare: str, at: int) -> tuple[Block, int]:
-    found = opening.match(bare, at)
-    return _block(text, bare, found.end()) if found else (("", ""), at)
+    match = opening.match(bare, at)
+    return _block(text, bare, match.end()) if match else (("", ""), at)
 
 
 def _block(text: str, bare: str, opening: int) -> tuple[Block, int]:
@@ -165,13 +165,13 @@ def _block(text: str, bare: str, opening: int) -> tuple[Block, int]:
 def find_closing_brace(bare: str, opening: int) -> int:
     """Return the place after the brace that closes the one at ``opening``."""
     depth = 0
-    for found in _BRACE.finditer(bare, opening):
-        depth += 1 if found[0] == "{" else -1
+    for match in _BRACE.finditer(bare, opening):
+        depth += 1 if match[0] == "{" else -1
         if not depth:
-            return found.end()
+            return match.end()
     raise OperationSplitError(f"the brace at character {opening} is not closed")
 
 
 def _read_name(written: str, bare: str) -> str:
-    found = _GRAPH_WORD.match(bare)
-    return written[found.end() :] if found else written
+    match = _GRAPH_WORD.match(bare)
+    return written[match.end() :] if match else written

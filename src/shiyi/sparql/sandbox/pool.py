@@ -77,26 +77,26 @@ class Services:
         """
         bare, until = blank_text(text), time.monotonic() + seconds
         parts, end, head = [], 0, prologue(text, bare)
-        for number, found in enumerate(_SERVICE.finditer(bare)):
-            if found.start() < end:
+        for number, match in enumerate(_SERVICE.finditer(bare)):
+            if match.start() < end:
                 raise QueryRefusedError("SERVICE within SERVICE is not offered")
-            address = text[found.start("iri") + 1 : found.end("iri") - 1]
+            address = text[match.start("iri") + 1 : match.end("iri") - 1]
             if address not in self._endpoints:
                 known = ", ".join(sorted(self._endpoints))
                 raise QueryRefusedError(f"SERVICE is offered to {known} only")
             try:
-                last = find_closing_brace(bare, found.end())
+                last = find_closing_brace(bare, match.end())
             except OperationSplitError as fault:
                 raise QueryRefusedError(f"SERVICE: {fault}") from fault
-            block = text[found.end() : last]
+            block = text[match.end() : last]
             # the rest of it is checked as it stands, a SERVICE within too
             check_query(f"SELECT * WHERE {block}", max_bytes)
-            parts.append(text[end : found.start()])
+            parts.append(text[end : match.start()])
             try:
                 found_there = self._answer(address, f"{head}\nSELECT * WHERE {block}", until)
                 parts.append(f"{{ {_values(found_there, number)} }}")
             except ShiyiError:
-                if found["silent"] is None:
+                if match["silent"] is None:
                     raise
                 parts.append("{ }")  # one solution without bindings, as the standard has it
             end = last
@@ -104,8 +104,8 @@ class Services:
 
     def close(self) -> None:
         """Release the connections."""
-        for each in self._endpoints.values():
-            each.close()
+        for endpoint in self._endpoints.values():
+            endpoint.close()
 
     def _answer(self, address: str, query: str, until: float) -> Solutions:
         left = until - time.monotonic()
@@ -133,7 +133,7 @@ def solutions(address: str, body: bytes) -> Solutions:
     try:
         results = json.loads(body)
         names, rows = results["head"]["vars"], results["results"]["bindings"]
-        if not all(isinstance(each, str) and _NAME.fullmatch(each) for each in names):
+        if not all(isinstance(item, str) and _NAME.fullmatch(item) for item in names):
             raise ValueError("a name that is no variable")
         read: list[Mapping[str, Term]] = [
             {name: from_wire(term) for name, term in row.items() if name in names}
@@ -148,8 +148,8 @@ def solutions(address: str, body: bytes) -> Solutions:
 
 def _values(solutions: Solutions, number: int) -> str:
     names, rows = solutions
-    lines = (f"({' '.join(_sparql_term(row.get(each), number) for each in names)})" for row in rows)
-    return f"VALUES ({' '.join(f'?{each}' for each in names)}) {{ {' '.join(lines)} }}"
+    lines = (f"({' '.join(_sparql_term(row.get(name), number) for name in names)})" for row in rows)
+    return f"VALUES ({' '.join(f'?{name}' for name in names)}) {{ {' '.join(lines)} }}"
 
 
 def _sparql_term(term: Term | None, number: int) -> str:
@@ -184,10 +184,10 @@ class ResultCache:
     def find(self, state: Hashable, query: FreeQuery) -> StreamedResult | None:
         """Return a stored result."""
         with self._lock:
-            found = self._results.get((state, query))
-        if found is None:
+            results = self._results.get((state, query))
+        if results is None:
             return None
-        _, whole = found
+        _, whole = results
         spool = Spool()
         spool.add(whole.body)
         return StreamedResult(whole.media_type, spool, whole.kind, whole.rows)
@@ -274,9 +274,9 @@ class QueryPool:
 
     def query(self, query: FreeQuery) -> QueryResult:
         """Return a result whole and in memory; errors as of :meth:`stream`."""
-        made = self.stream(query)
-        with made.body as body:
-            return QueryResult(made.media_type, body.read(), made.kind, made.rows)
+        result = self.stream(query)
+        with result.body as body:
+            return QueryResult(result.media_type, body.read(), result.kind, result.rows)
 
     def stream(self, query: FreeQuery) -> StreamedResult:
         """Return a result at constant memory.
@@ -291,10 +291,10 @@ class QueryPool:
         """
         seconds, state = clamp(self._settings, query.timeout), self.seen.level(query.whole)
         if self._results:
-            known = self._results.find(state, query)
-            (CACHE_HITS if known else CACHE_MISSES).labels("results").inc()
-            if known:
-                return known
+            result = self._results.find(state, query)
+            (CACHE_HITS if result else CACHE_MISSES).labels("results").inc()
+            if result:
+                return result
         text, left = self._with_services(query.text, seconds)
         request = {
             "query": nest(text),
@@ -397,17 +397,17 @@ class QueryPool:
         """Return a reply, or the spool into which a long one comes where it may be ``live``."""
         asked = time.monotonic()
         lowered = self.seen.rdf11(whole, seconds) if lowers else None
-        with ExitStack() as stored:
+        with ExitStack() as stack:
             try:
-                lease = stored.enter_context(self._borrow_worker(asker, seconds))
+                lease = stack.enter_context(self._borrow_worker(asker, seconds))
             except BaseException:
                 self.seen.release(lowered)
                 raise
             worker = lease.worker
             until = min(lease.begun, asked + _START) + seconds
-            shared = lowered or self.seen.latest(whole)
-            stored.enter_context(self._watch_worker(lease, shared, until, seconds))
-            order = {**request, "snapshot": str(shared.snapshot.path)}
+            snapshot = lowered or self.seen.latest(whole)
+            stack.enter_context(self._watch_worker(lease, snapshot, until, seconds))
+            order = {**request, "snapshot": str(snapshot.snapshot.path)}
             now = time.monotonic()
             before = _OF_DEBTORS if self._scheduler.is_over_quota(asker) else _BEFORE_OTHERS
             moments = [
@@ -423,7 +423,7 @@ class QueryPool:
                 return header, first
             spool = LiveSpool()
             spool.add(first.read())
-            task = partial(self._go_on, stored.pop_all(), worker, deadline, spool, live)
+            task = partial(self._go_on, stack.pop_all(), worker, deadline, spool, live)
             threading.Thread(target=task, name="long result", daemon=True).start()
             return None, spool
 

@@ -127,7 +127,7 @@ class WorkerScheduler(Generic[Thing]):
         """Assign free workers: fewest running queries first, then least debt, then arrival."""
         while self._free and self._line:
             now = self._now()
-            able = [each for each in self._line if self._may(each.asker, now)]
+            able = [ticket for ticket in self._line if self._may(ticket.asker, now)]
             if not able:
                 return
             first = min(able, key=lambda t: (t.asker.running, t.asker.debt(now), t.number))

@@ -44,9 +44,9 @@ def lower_snapshot(snapshot: Snapshot, is_closed: Callable[[], bool] = lambda: F
     store = OxigraphStore.on_disk(snapshot.path)
     try:
         # an error must not keep an iterator of the store: it may end in its own thread alone
-        gone = list(takewhile(is_open, quads_with_triple_terms(store)))
-        store.load_quads(takewhile(is_open, to_rdf11(gone)))
-        store.unload_quads(takewhile(is_open, gone))
+        quads = list(takewhile(is_open, quads_with_triple_terms(store)))
+        store.load_quads(takewhile(is_open, to_rdf11(quads)))
+        store.unload_quads(takewhile(is_open, quads))
         if is_closed():
             raise KnowledgeBaseError("the query pool is closed")
         store.flush()
@@ -80,8 +80,8 @@ class _Follower:
         """
         places: set[tuple[Subject, Graph]] = set()
         for record in changes:
-            come, gone = record.graphs[1], record.graphs[0]
-            self.store.change((), (), (gone, come))
+            nodes, old_nodes = record.graphs[1], record.graphs[0]
+            self.store.change((), (), (old_nodes, nodes))
             for quad in (*record.removed, *record.added):
                 node, place = quad.subject, quad.graph_name
                 if not isinstance(node, Triple) and not isinstance(place, BlankNode):
@@ -90,15 +90,15 @@ class _Follower:
                 return False
         now = OxigraphStore.read_only(snapshot.snapshot.path)
         try:
-            added, removed = list[Quad](), list[Quad]()
+            quads, removed_quads = list[Quad](), list[Quad]()
             for subject, place in places:
                 new = set(to_rdf11(now.match(subject, None, None, place)))
                 old = set(self.store.match(subject, None, None, place))
-                added += new - old
-                removed += old - new
+                quads += new - old
+                removed_quads += old - new
         finally:
             now.close()
-        self.store.change(added, removed)
+        self.store.change(quads, removed_quads)
         self.sequence = snapshot.sequence
         return True
 
@@ -129,9 +129,9 @@ class SnapshotViews:
     def latest(self, whole: bool) -> SharedSnapshot:
         """Acquire a snapshot that is recent enough."""
         with self._turn:
-            shared = self._current_for(whole)
-            shared.users += 1
-            return shared
+            snapshot = self._current_for(whole)
+            snapshot.users += 1
+            return snapshot
 
     def rdf11(self, whole: bool, seconds: float) -> SharedSnapshot:
         """Acquire the same in RDF 1.1; other queries go on while that is made.
@@ -140,15 +140,15 @@ class SnapshotViews:
         those who retry.
         """
         with self._turn:
-            known = self._lowered_of(self._current_for(whole))
-        if known is not None:
-            return known
+            snapshot = self._lowered_of(self._current_for(whole))
+        if snapshot is not None:
+            return snapshot
         self._hurried.set()
-        made = self._lowering.submit(self._lower, whole)
+        future = self._lowering.submit(self._lower, whole)
         try:
-            return made.result(seconds)
+            return future.result(seconds)
         except TimeoutError:
-            made.add_done_callback(self._release_view)
+            future.add_done_callback(self._release_view)
             raise QueryLimitError(
                 "busy", "the copy in RDF 1.1 is being made; ask again in a minute"
             ) from None
@@ -170,19 +170,19 @@ class SnapshotViews:
 
     def _lower(self, whole: bool, is_hurried: bool = True) -> SharedSnapshot:
         with self._turn:
-            seen = self._current_for(whole)
-            seen.users += 1
-            every, known = seen is self._whole, self._lowered_of(seen)
+            snapshot = self._current_for(whole)
+            snapshot.users += 1
+            every, known = snapshot is self._whole, self._lowered_of(snapshot)
         try:
             if known is None:
-                known = self._follow_changes(seen) or self._make_rdf11(seen, is_hurried)
+                known = self._follow_changes(snapshot) or self._make_rdf11(snapshot, is_hurried)
                 known.users += 1
                 with self._turn:
                     old, self._lowered[every] = self._lowered.get(every), known
                 self.release(old)
             return known
         finally:
-            self.release(seen)
+            self.release(snapshot)
 
     def _release_view(self, future: "Future[SharedSnapshot]") -> None:
         if not future.cancelled() and future.exception() is None:
@@ -191,8 +191,8 @@ class SnapshotViews:
     def level(self, whole: bool) -> tuple[int, bool]:
         """Describe what a query that begins now will see: the last change, and whether all."""
         with self._turn:
-            shared = self._current_for(whole)
-            return shared.sequence, shared is self._whole
+            snapshot = self._current_for(whole)
+            return snapshot.sequence, snapshot is self._whole
 
     def expire(self) -> None:
         """Make the next query see all changes made so far.
@@ -216,8 +216,8 @@ class SnapshotViews:
         """Remove the snapshots without readers; a view in the making is given up."""
         self._closed.set()
         self._lowering.shutdown(cancel_futures=True)
-        for shared in (self._current, self._whole, *self._lowered.values()):
-            self.release(shared)
+        for snapshot in (self._current, self._whole, *self._lowered.values()):
+            self.release(snapshot)
         if self._follower:
             self._follower.close()
 
@@ -256,7 +256,7 @@ class SnapshotViews:
         home = self._kb.path / "snapshots"
         copy = snapshot.snapshot.copy_to(home)
         try:
-            size = sum(each.stat().st_size for each in copy.path.iterdir())
+            size = sum(path.stat().st_size for path in copy.path.iterdir())
             if is_hurried and (copy.is_original or size < _SMALL):
                 lower_snapshot(copy, self._closed.is_set)
             elif status := self._lower_beside(copy, is_hurried):

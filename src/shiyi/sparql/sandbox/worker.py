@@ -153,24 +153,24 @@ def _dump_graph(store: Store, request: dict[str, Any], size: int) -> tuple[dict[
 def _answer(
     store: Store, request: dict[str, Any], rows: int, size: int
 ) -> tuple[dict[str, Any], bytes]:
-    found = store.query(
+    found_rows = store.query(
         request["query"],
         base_iri=request["base"] or None,
         custom_functions=FUNCTIONS,
         **_dataset(request),
     )
-    kind = "graph" if isinstance(found, QueryTriples) else "solutions"
+    kind = "graph" if isinstance(found_rows, QueryTriples) else "solutions"
     form = request[kind]
-    if isinstance(found, QueryBoolean):
+    if isinstance(found_rows, QueryBoolean):
         kind = "boolean"
     if not form:
         return {"outcome": "format", "kind": kind}, b""
-    if isinstance(found, QueryTriples):
-        return _serialize(found, request, Limits(rows, size))
+    if isinstance(found_rows, QueryTriples):
+        return _serialize(found_rows, request, Limits(rows, size))
     sink = _Sink(form, rows, size)
-    found.serialize(cast("IO[bytes]", sink), format=_SOLUTIONS[form])
+    found_rows.serialize(cast("IO[bytes]", sink), format=_SOLUTIONS[form])
     body = sink.rest()
-    count = sink.rows if isinstance(found, QuerySolutions) else 1
+    count = sink.rows if isinstance(found_rows, QuerySolutions) else 1
     return {"outcome": "whole", "kind": kind, "rows": count}, body
 
 
@@ -200,6 +200,6 @@ def _dataset(request: dict[str, Any]) -> dict[str, Any]:
     if not default and not named:
         return {}
     return {
-        "default_graph": [NamedNode(each) if each else DefaultGraph() for each in default],
-        "named_graphs": [NamedNode(each) for each in named],
+        "default_graph": [NamedNode(item) if item else DefaultGraph() for item in default],
+        "named_graphs": [NamedNode(item) for item in named],
     }

@@ -193,11 +193,11 @@ class PrivateFile(Generic[T]):
         """Return the value of the file as it is now; raise what ``read`` raises."""
         with self._lock, failures(self._path):
             try:
-                found = self._path.stat()
+                results = self._path.stat()
             except FileNotFoundError:
                 self._stamp, self._known = None, self._none
                 return self._none
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+            stamp = (results.st_ino, results.st_mtime_ns, results.st_size)
             if stamp != self._stamp:
                 content = verify_checksum(self._path.read_bytes(), self._path)
                 self._known, self._stamp = self._read(content), stamp

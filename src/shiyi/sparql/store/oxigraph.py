@@ -66,24 +66,24 @@ class OxigraphStore(WritableStore):
 
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
-        found = self._query(query, bound)
-        if not isinstance(found, QuerySolutions):
+        rows = self._query(query, bound)
+        if not isinstance(rows, QuerySolutions):
             raise QueryError("this query is not a SELECT")
-        return _solutions(found)
+        return _solutions(rows)
 
     def ask(self, query: str) -> bool:
         """Return whether an ASK query holds."""
-        found = self._query(query, {})
-        if not isinstance(found, QueryBoolean):
+        rows = self._query(query, {})
+        if not isinstance(rows, QueryBoolean):
             raise QueryError("this query is not an ASK")
-        return bool(found)
+        return bool(rows)
 
     def construct(self, query: str) -> Iterator[Quad]:
         """Yield the triples of a CONSTRUCT or DESCRIBE, in the default graph."""
-        found = self._query(query, {})
-        if not isinstance(found, QueryTriples):
+        rows = self._query(query, {})
+        if not isinstance(rows, QueryTriples):
             raise QueryError("this query is neither a CONSTRUCT nor a DESCRIBE")
-        return (Quad(*each) for each in found)
+        return (Quad(*item) for item in rows)
 
     @override
     def match(
@@ -99,14 +99,14 @@ class OxigraphStore(WritableStore):
     def change(
         self, add: Iterable[Quad] = (), remove: Iterable[Quad] = (), graphs: Graphs = NO_GRAPHS
     ) -> None:
-        added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
+        quads, removed_quads = tuple(add), tuple(remove)  # a failing iterable changes nothing
         with self._turn:
             store = self._to_write()
             try:
-                if not removed and graphs == NO_GRAPHS:
-                    store.extend(added)
+                if not removed_quads and graphs == NO_GRAPHS:
+                    store.extend(quads)
                 else:
-                    text = _update(added, removed, graphs)
+                    text = _update(quads, removed_quads, graphs)
                     store.update(text, custom_functions={_BLANK: _blank_node})
             except OSError as fault:
                 raise self._full(fault) from fault
@@ -288,11 +288,11 @@ def _solutions(solutions: QuerySolutions) -> Iterator[Solution]:
 
 def _update(added: Sequence[Quad], removed: Sequence[Quad], graphs: Graphs) -> str:
     """Write one request as one transaction; all its parts are terms, written canonically."""
-    gone, come = graphs
+    nodes, new_nodes = graphs
     parts = [
         *_operations("DELETE", removed),
-        *(f"DROP SILENT GRAPH {canonical(each)}" for each in gone),
-        *(f"CREATE SILENT GRAPH {canonical(each)}" for each in come),
+        *(f"DROP SILENT GRAPH {canonical(node)}" for node in nodes),
+        *(f"CREATE SILENT GRAPH {canonical(node)}" for node in new_nodes),
         *_operations("INSERT", added),
     ]
     return " ;\n".join(parts)

@@ -61,7 +61,7 @@ class Snapshot:
             if fault.errno in _UNWRITABLE:
                 return cls(folder, None, -1)
             raise
-        for left in reversed(range(_TRIES)):
+        for number in reversed(range(_TRIES)):
             try:
                 return snapshot._fill(folder)
             except (KnowledgeBaseError, OSError, ValueError) as fault:  # a name that is no text
@@ -69,7 +69,7 @@ class Snapshot:
                 if isinstance(fault, OSError) and fault.errno in _FULL:
                     snapshot.remove()
                     raise _snapshot_error(home, fault) from fault
-                if not left:
+                if not number:
                     snapshot.remove()
                     raise KnowledgeBaseError(
                         f"{folder} cannot be read: {fault}; {REPAIR}"

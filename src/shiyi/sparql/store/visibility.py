@@ -40,7 +40,7 @@ class RestrictedContent:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", self.evidence | self.claims | self.texts)
-        object.__setattr__(self, "_subjects", frozenset(each[0] for each in self.triples))
+        object.__setattr__(self, "_subjects", frozenset(triple[0] for triple in self.triples))
 
     def hides(self, quad: Quad) -> bool:
         """Return whether a quad is hidden from readers: private or restricted."""
@@ -77,26 +77,26 @@ def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedC
     if not shut:
         return RestrictedContent()
     evidence: set[Term] = set()
-    supported: set[Term] = set()
+    terms: set[Term] = set()
     for source in shut:
         for node in set(_subjects_pointing(store, DCTERMS.source, source)):
             if users := set(_subjects_pointing(store, SHIYI.evidence, node)):
                 evidence.add(node)
-                supported |= users
-    claims = {each for each in supported if set(_values(store, each, SHIYI.evidence)) <= evidence}
-    hidden = _all_from(store, claims, (PROV.wasDerivedFrom,))  # derived claims, at any depth
+                terms |= users
+    claims = {term for term in terms if set(_values(store, term, SHIYI.evidence)) <= evidence}
+    hidden_terms = _all_from(store, claims, (PROV.wasDerivedFrom,))  # derived claims, at any depth
     below = _all_from(store, shut, (PROV.wasDerivedFrom, SHIYI.partOfSection))
-    triples = list(_asserted_triples(store, hidden))
+    triples = list(_asserted_triples(store, hidden_terms))
     ends = {each.object for each in triples if isinstance(each.object, NamedNode)}
     values = {
-        each
-        for each in ends
-        if is_text(each.value) and not _is_said_elsewhere(store, each, hidden, triples)
+        end
+        for end in ends
+        if is_text(end.value) and not _is_said_elsewhere(store, end, hidden_terms, triples)
     }
     return RestrictedContent(
         _texts(evidence),
-        _texts(hidden),
-        _texts((below - shut - hidden - evidence) | values),
+        _texts(hidden_terms),
+        _texts((below - shut - hidden_terms - evidence) | values),
         frozenset(
             (canonical(triple.subject), canonical(triple.predicate), canonical(triple.object))
             for triple in triples
@@ -108,7 +108,7 @@ def _is_said_elsewhere(
     store: QuadStore, result: Term, hidden: set[Term], triples: Iterable[Triple]
 ) -> bool:
     """Return whether a claim that is not hidden has a text as its object too."""
-    known = {(each.subject, each.predicate) for each in triples if each.object == result}
+    known = {(triple.subject, triple.predicate) for triple in triples if triple.object == result}
     return any(
         quad.subject not in hidden
         if quad.predicate == RDF.object
@@ -127,13 +127,13 @@ def remove_restricted(snapshot: Snapshot, whole: bool = False, open_to_all: bool
     """
     store = OxigraphStore.read_only(snapshot.path)
     try:  # of the snapshot, and not of what it was made of: that may have changed since
-        hidden = RestrictedContent() if whole or open_to_all else find_restricted(store)
+        content = RestrictedContent() if whole or open_to_all else find_restricted(store)
         private = private_graphs(store)
     finally:
         store.close()
     cases = {each for each in private if each.startswith(_CASES)}
     notes = private - cases
-    differs = bool(hidden.nodes or cases) and not whole
+    differs = bool(content.nodes or cases) and not whole
     if snapshot.is_original:
         if differs:
             raise KnowledgeBaseError(
@@ -142,14 +142,14 @@ def remove_restricted(snapshot: Snapshot, whole: bool = False, open_to_all: bool
             )
         return False
     if differs or notes:
-        strip(snapshot.path, hidden, notes if whole else private)
+        strip(snapshot.path, content, notes if whole else private)
     return differs
 
 
 def private_graphs(store: QuadStore) -> set[str]:
     """Name the graphs that no reader sees."""
-    found = (text(row["graph"]) for row in store.select(_NAMED))
-    return {name for name in found if name.startswith(PRIVATE)}
+    results = (text(row["graph"]) for row in store.select(_NAMED))
+    return {name for name in results if name.startswith(PRIVATE)}
 
 
 def strip(folder: Path, hidden: RestrictedContent, private: Iterable[str]) -> None:
@@ -166,15 +166,15 @@ def strip(folder: Path, hidden: RestrictedContent, private: Iterable[str]) -> No
 
 def _hidden_quads(store: OxigraphStore, hidden: RestrictedContent) -> list[Quad]:
     nodes = [NamedNode(each) for each in hidden.nodes]
-    found = [quad for node in nodes for quad in store.match(node)]
-    found += [quad for node in nodes for quad in store.match(None, None, node)]
+    quads = [quad for node in nodes for quad in store.match(node)]
+    quads += [quad for node in nodes for quad in store.match(None, None, node)]
     for triple in _asserted_triples(store, map(NamedNode, hidden.claims)):
         subject = triple.subject
         if isinstance(subject, NamedNode):
-            found += store.match(subject, triple.predicate, triple.object)
+            quads += store.match(subject, triple.predicate, triple.object)
     if nodes:  # statements about them, which no index finds
-        found += (quad for quad in quads_with_triple_terms(store) if hidden.holds(quad))
-    return found
+        quads += (quad for quad in quads_with_triple_terms(store) if hidden.holds(quad))
+    return quads
 
 
 def quads_with_triple_terms(store: QuadStore) -> Iterator[Quad]:
@@ -214,18 +214,18 @@ def _counts(quad: Quad) -> bool:
 
 
 def _texts(nodes: Iterable[Term]) -> frozenset[str]:
-    return frozenset(text(each) for each in nodes)
+    return frozenset(text(term) for term in nodes)
 
 
 def _all_from(store: QuadStore, start: Iterable[Term], ways: tuple[NamedNode, ...]) -> set[Term]:
     """Return what leads to the start by some relations, the start included."""
-    found, left = set(start), list(start)
-    while left:
-        node = left.pop()
-        new = {each for way in ways for each in _subjects_pointing(store, way, node)} - found
-        found |= new
-        left += new
-    return found
+    terms, remaining_terms = set(start), list(start)
+    while remaining_terms:
+        node = remaining_terms.pop()
+        new = {term for way in ways for term in _subjects_pointing(store, way, node)} - terms
+        terms |= new
+        remaining_terms += new
+    return terms
 
 
 def _asserted_triples(store: QuadStore, claims: Iterable[Term]) -> Iterator[Triple]:

@@ -49,11 +49,11 @@ def set_dataset(text: str, bare: str, default: Sequence[str], names: Sequence[st
     clauses = [f"USING {_node(iri)} " for iri in default]
     clauses += [f"USING NAMED {_node(iri)} " for iri in names]
     written, end = [], 0
-    for found in _WHERE.finditer(outside):
-        if _SHORT.search(outside, 0, found.start()):
+    for match in _WHERE.finditer(outside):
+        if _SHORT.search(outside, 0, match.start()):
             raise QueryError("with using-graph-uri, write DELETE { … } WHERE { … } in full")
-        written += [text[end : found.start()], *clauses]
-        end = found.start()
+        written += [text[end : match.start()], *clauses]
+        end = match.start()
     return "".join([*written, text[end:]])
 
 
@@ -61,8 +61,8 @@ def _outside(bare: str) -> str:
     """Blank what stands in braces, and names, which may hold such words."""
     outside, count = bare, 1
     while count:
-        outside, count = _GROUP.subn(lambda found: "." * len(found[0]), outside)
-    return _NAMES.sub(lambda found: "." * len(found[0]), outside)
+        outside, count = _GROUP.subn(lambda match: "." * len(match[0]), outside)
+    return _NAMES.sub(lambda match: "." * len(match[0]), outside)
 
 
 def _node(iri: str) -> NamedNode:
@@ -126,7 +126,7 @@ class Updater:
         """Bound the updates that run or wait at once by ``places``."""
         self._kb, self._settings, self._changed = kb, settings, changed
         self._places = threading.BoundedSemaphore(places)
-        self.listener: Callable[[Sequence[Quad]], None] = lambda moved: None  # what came and went
+        self.listener: Callable[[Sequence[Quad]], None] = lambda quads: None  # what came and went
         self._turn = threading.Lock()
         self._process: WorkerProcess | None = None
         self._copy: Snapshot | None = None
@@ -221,15 +221,15 @@ class Updater:
                 return Change(0, 0)  # done before
             try:
                 header, patch = self._compute(request, body, seconds)
-                change, moved = self._write(header, patch, author)
+                change, quads = self._write(header, patch, author)
             except BaseException:
                 self._discard()  # the copy may hold what was not written
                 raise
         with guard_after_commit("update", author.key):
             self._changed()
-        if moved:
+        if quads:
             with guard_after_commit("update", author.key):
-                self.listener(moved)
+                self.listener(quads)
         return change
 
     @contextmanager
@@ -266,16 +266,16 @@ class Updater:
         self, header: dict[str, Any], patch: bytes, author: Author
     ) -> tuple[Change, tuple[Quad, ...]]:
         first = header["removed"]
-        removed, added = parse_n_quads(patch[:first]), parse_n_quads(patch[first:])
+        quads, added_quads = parse_n_quads(patch[:first]), parse_n_quads(patch[first:])
         graphs = (tuple(map(NamedNode, header["gone"])), tuple(map(NamedNode, header["come"])))
         if not author.maintains:
-            check_rights((*removed, *added), (name for names in graphs for name in names))
-        if removed or added or graphs != NO_GRAPHS:
+            check_rights((*quads, *added_quads), (name for names in graphs for name in names))
+        if quads or added_quads or graphs != NO_GRAPHS:
             names = author.key, author.who, author.why
-            record = Record(0, *names, "", removed, added, graphs, author.request)
+            record = Record(0, *names, "", quads, added_quads, graphs, author.request)
             self._sequence = self._kb.writer.write_record(record)
-        self._moved += len(removed) + len(added)
-        return Change(len(removed), len(added), bool(header["existed"])), (*removed, *added)
+        self._moved += len(quads) + len(added_quads)
+        return Change(len(quads), len(added_quads), bool(header["existed"])), (*quads, *added_quads)
 
     def _prepare(self) -> tuple[WorkerProcess, Snapshot]:
         """Return a worker and a copy that is level with the store, and has not taken in much."""

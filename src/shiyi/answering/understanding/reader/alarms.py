@@ -97,11 +97,11 @@ def precautions(slots: Collection[str]) -> Mapping[str, str]:
     >>> precautions({"animal", "pet-poison", "taken"})
     {'s_animal': 'emergency'}
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for (severity, sentence), every, none in _rules("precautions"):
         if every.issubset(slots) and none.isdisjoint(slots):
-            found.setdefault(sentence, severity)
-    return found
+            results.setdefault(sentence, severity)
+    return results
 
 
 @cache
@@ -110,14 +110,14 @@ def _rules(table: str) -> tuple[tuple[Sequence[str], frozenset[str], frozenset[s
 
     Raise ``TableError`` where one names no alarm, no severity or no slot.
     """
-    found, known = [], _patterns().keys()
+    results, keys = [], _patterns().keys()
     for *result, filled, empty in rows(table):
         every, none = frozenset(filled.split()), frozenset(empty.split())
-        named = result[0] in (*ALARMS, *WARNINGS, _SIGN, _CALM) and every | none <= known
+        named = result[0] in (*ALARMS, *WARNINGS, _SIGN, _CALM) and every | none <= keys
         if not named or not (every or result[0] == _SIGN):
             raise TableError([f"{table}.tsv: {result} {filled!r} {empty!r}: no alarm or no slot"])
-        found.append((result, every, none))
-    return tuple(found)
+        results.append((result, every, none))
+    return tuple(results)
 
 
 def emergency_signs(

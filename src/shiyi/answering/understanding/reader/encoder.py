@@ -24,7 +24,7 @@ class SentenceEncoder(Embedder):
 
     def __init__(self, folder: Path = WORDS) -> None:
         parts = (folder / WEIGHTS, folder / "tokenizer.json")
-        self._identity = hashlib.sha256(b"".join(each.read_bytes() for each in parts)).hexdigest()
+        self._identity = hashlib.sha256(b"".join(path.read_bytes() for path in parts)).hexdigest()
         self._tokenizer = Tokenizer.from_file(str(parts[1]))
         stored = dict(Memmap.open(parts[0], format=FORMAT).arrays)
         self._words, self._scale = stored.pop("words"), stored.pop("words.scale")

@@ -68,27 +68,27 @@ def pieces(text: str) -> list[str]:
     ['^能', '^能吃', '^能吃$', '能', '能吃', '能吃$', '吃', '吃$']
     """
     tokens = _TOKEN.findall(text)
-    found: list[str] = []
+    results: list[str] = []
     words: list[str] = []
     for place, token in enumerate(tokens):
         first, last = place == 0, place == len(tokens) - 1
         if ord(token[0]) >= _FIRST:
-            found += _grams(("^" if first else "") + token + ("$" if last else ""), 1, _LONGEST)
+            results += _grams(("^" if first else "") + token + ("$" if last else ""), 1, _LONGEST)
             words.append(token if ord(token[0]) < _FIRST + len(_CLASSES) else "_")
         elif token[0].isdigit():
-            found.append("0")
+            results.append("0")
             words.append("0")
         else:
-            found += [f"<{g}" for g in _grams(f" {token} ", 3, _LONGEST)]
+            results += [f"<{g}" for g in _grams(f" {token} ", 3, _LONGEST)]
             words.append(token)
     if any(word[0].isalpha() and word.isascii() for word in words):
         line = ["^", *words, "$"]
-        found += [
+        results += [
             " ".join(line[start : start + size])
             for size in range(1, _WORDS + 1)
             for start in range(len(line) - size + 1)
         ]
-    return found
+    return results
 
 
 def _grams(text: str, shortest: int, longest: int) -> list[str]:
@@ -130,8 +130,8 @@ def features(text: QuestionText, spans: Sequence[Span], slots: Sequence[str]) ->
         (pieces(" ".join(unnamed.split())), GRAMS, KINDS, KIND_WEIGHT),
         ((*slots, *pairs, *shown), GRAMS + KINDS, SLOTS, SLOT_WEIGHT),
     )
-    found = [_buckets(each, first, count, weight) for each, first, count, weight in parts]
-    return np.concatenate([p for p, _ in found]), np.concatenate([w for _, w in found])
+    results = [_buckets(group, first, count, weight) for group, first, count, weight in parts]
+    return np.concatenate([p for p, _ in results]), np.concatenate([w for _, w in results])
 
 
 def _buckets(found: Iterable[str], first: int, count: int, length: float) -> Features:
@@ -192,15 +192,15 @@ class Reader:
     def read(self, text: QuestionText, spans: Sequence[Span] = ()) -> Frame:
         """Read a question in which ``spans`` name something known."""
         slots = find_slots(text.folded)
-        found = features(text, spans, slots)
+        results = features(text, spans, slots)
         vector = self.embedder.encode([text.raw])[0]
-        polarity = self.heads["polarity"].probabilities(found, vector).argmax()
-        calm = float(self.heads["alarm"].probabilities(found, vector)[-1])
-        who = self.heads["who"].probabilities(found, vector).argmax()
+        polarity = self.heads["polarity"].probabilities(results, vector).argmax()
+        calm = float(self.heads["alarm"].probabilities(results, vector)[-1])
+        who = self.heads["who"].probabilities(results, vector).argmax()
         return Frame(
             text.raw,
             "zh" if text.language == "zh" else "en",
-            self._asks(found, vector),
+            self._asks(results, vector),
             POLARITIES[int(polarity)],  # type: ignore[arg-type]
             Patient(WHO[int(who)]),  # type: ignore[arg-type]
             danger=min(1.0, max(0.0, 1 - calm)),
@@ -210,12 +210,12 @@ class Reader:
 
     def classify_clause(self, text: QuestionText) -> Intent:
         """Return what a clause asks most likely, without the rest of its frame."""
-        found = features(text, (), find_slots(text.folded))
-        return self._asks(found, self.embedder.encode([text.raw])[0])[0]
+        results = features(text, (), find_slots(text.folded))
+        return self._asks(results, self.embedder.encode([text.raw])[0])[0]
 
     def _asks(self, found: Features, vector: Floats) -> tuple[Intent, ...]:
         probabilities = self.heads["ask"].probabilities(found, vector).tolist()
-        ranked = sorted(zip(ASKS, probabilities, strict=True), key=lambda each: -each[1])
+        ranked = sorted(zip(ASKS, probabilities, strict=True), key=lambda row: -row[1])
         return tuple(Intent(name, p) for name, p in ranked)  # type: ignore[arg-type]
 
 

@@ -69,7 +69,7 @@ def utterances() -> tuple[Utterance, ...]:
                 if label not in HEADS[name]:
                     raise TableError([f"{path.name}, {cells[0]}: {label!r} is no {name}"])
             text = QuestionText.of(cells[3])
-            spans = tuple(_span(each, path, cells[0]) for each in cells[9].split(";") if each)
+            spans = tuple(_span(part, path, cells[0]) for part in cells[9].split(";") if part)
             if zlib.crc32(cells[0].encode()) % _UNNAMED == 0:
                 spans = ()
             found.append(Utterance(cells[0], f"{cells[4]}/{cells[2]}", text, labels, spans))
@@ -98,16 +98,16 @@ class Measures:
 def train_reader(output: Path | None = None) -> tuple[Path, Measures]:
     """Train all heads, calibrated on families left out, and write them."""
     embedder = SentenceEncoder()
-    every = utterances()
-    features = _features(every, embedder)
+    all_utterances = utterances()
+    features = _features(all_utterances, embedder)
     arrays: dict[str, Any] = {}
     texts: dict[str, str] = {}
     accuracy: dict[str, float] = {}
     asks = danger = np.zeros((0, 0))
     for name, classes in HEADS.items():
-        gold = np.array([classes.index(each.labels[name]) for each in every])
+        gold = np.array([classes.index(utterance.labels[name]) for utterance in all_utterances])
         weight = "balanced" if name == "alarm" else None
-        folds = [u.fold for u in every]
+        folds = [u.fold for u in all_utterances]
         scores = _scores_left_out(features, gold, folds, len(classes), weight)
         temperature = _temperature(scores, gold)
         weights, bias = _fit(features, gold, len(classes), weight)
@@ -125,7 +125,7 @@ def train_reader(output: Path | None = None) -> tuple[Path, Measures]:
         if name == "alarm":
             danger = 1 - _softmax(scores / temperature)[:, -1]
     path = write(output or SHIPPED, arrays, format=FORMAT, embedding=embedder.identity, **texts)
-    return path, _measures(every, asks, danger, accuracy)
+    return path, _measures(all_utterances, asks, danger, accuracy)
 
 
 def _features(every: Sequence[Utterance], embedder: Embedder) -> Any:
@@ -189,10 +189,10 @@ def _measures(
     danger: NDArray[Any],
     accuracy: Mapping[str, float],
 ) -> Measures:
-    gold = np.array([ASKS.index(each.labels["ask"]) for each in every])
-    alarms = [ASKS.index(each) for each in ALARMS]
+    gold = np.array([ASKS.index(utterance.labels["ask"]) for utterance in every])
+    alarms = [ASKS.index(alarm) for alarm in ALARMS]
     alarming = np.isin(gold, alarms)
-    stated = np.array([bool(alarm_of(find_slots(each.text.folded))) for each in every])
+    stated = np.array([bool(alarm_of(find_slots(utterance.text.folded))) for utterance in every])
     raised = stated | (danger >= Settings().understanding.alarm_from)
     sure, right = asks.max(axis=1), asks.argmax(axis=1) == gold
     return Measures(
@@ -207,6 +207,6 @@ def _measures(
 def _gaps(sure: NDArray[Any], right: NDArray[Any]) -> Iterator[float]:
     """Yield the weighted gap between confidence and accuracy in each tenth of confidence."""
     tenth = np.minimum((sure * 10).astype(int), 9)
-    for each in np.unique(tenth):
-        there = tenth == each
+    for item in np.unique(tenth):
+        there = tenth == item
         yield float(abs(sure[there].mean() - right[there].mean()) * there.mean())

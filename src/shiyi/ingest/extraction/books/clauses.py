@@ -117,7 +117,7 @@ Reader = Callable[[Clause], Parse | None]
 
 def read_first(readers: tuple[Reader, ...], clause: Clause) -> Parse | None:
     """Return what the first reader finds that has anything to do with a clause."""
-    return next((found for each in readers if (found := each(clause)) is not None), None)
+    return next((parse for reader in readers if (parse := reader(clause)) is not None), None)
 
 
 def clean(words: str) -> str:
@@ -159,8 +159,8 @@ def actions(clause: Clause) -> Parse | None:
     if state.block.mode == HARMS:
         return None
     readers = (_recipe, _apply_readers, _able, _reader("remedy"), _acts, _reader("preparation"))
-    if (found := read_first(readers, clause)) is not None:
-        return found
+    if (parse := read_first(readers, clause)) is not None:
+        return parse
     goes_on = state.listing == kinds.RELIEVES and len(clause.words) <= _SHORTEST_LIST
     state.listing = WEAK if goes_on or (state.listing and state.dotted) else ""
     return None
@@ -212,8 +212,8 @@ def _acts(clause: Clause) -> Parse | None:
     state = clause.state
     lead = pattern("lead-act").match(clause.words)
     at = lead.end() if lead else 0
-    eaten = pattern("lead-eaten").match(clause.words, at)
-    at = eaten.end() if eaten else at
+    match = pattern("lead-eaten").match(clause.words, at)
+    at = match.end() if match else at
     words = clause.words[at:]
     if pattern("prepared-for").match(clause.text[clause.last :]):
         return Parse(clause.last)
@@ -223,7 +223,7 @@ def _acts(clause: Clause) -> Parse | None:
         return None
     complains = not use and parse_phrase(clean(words)) is Phrase.COMPLAINT
     defined = state.block.mode == STRICT and pattern("defined").search(clause.words)
-    if complains and (eaten or not _continues_list(clause) or defined):
+    if complains and (match or not _continues_list(clause) or defined):
         return None
     if complains and pattern("explained").search(clause.text, 0, clause.first):
         return None
@@ -235,10 +235,10 @@ def _acts(clause: Clause) -> Parse | None:
         return Parse(clause.last)
     if state.listing == WEAK and not cued and len(words) > _SHORTEST_LIST:
         return None
-    found = _item(clause, words, clause.first + at, clause.last)
-    if found and cued and not state.listing:
+    parse = _item(clause, words, clause.first + at, clause.last)
+    if parse and cued and not state.listing:
         state.listing = kinds.EFFICACY
-    return found
+    return parse
 
 
 _SHORTEST_LIST = 8
@@ -250,13 +250,13 @@ def _is_made_with(clause: Clause) -> bool:
     if _drugs(clause.before, title + clause.state.part):
         return True
     pieces = PIECE.findall(clause.before)
-    before = [each for each in pieces if begins_material(each, title)]
-    taken = (pattern("takes").match(each) for each in pieces)
-    if any(match and begins_material(match.string[match.end() :], title) for match in taken):
+    before = [piece for piece in pieces if begins_material(piece, title)]
+    matches = (pattern("takes").match(piece) for piece in pieces)
+    if any(match and begins_material(match.string[match.end() :], title) for match in matches):
         return True
     if clause.first == clause.start and begins_material(clause.following, title):
         return True
-    if any(pattern("with-another").match(each) for each in pieces):
+    if any(pattern("with-another").match(piece) for piece in pieces):
         return True
     needed = pattern("needed").search(clause.after)
     if needed and begins_material(clause.after[needed.end() :], title):
@@ -274,8 +274,8 @@ def _is_made_with(clause: Clause) -> bool:
     ):
         return True
     end = len(clause.text) if clause.state.dotted else clause.end
-    listed = clause.text[clause.last : min(end, clause.last + _LIST)]
-    return _drugs(pattern("against-begins").split(listed)[0], title) > _WITH_IT
+    text = clause.text[clause.last : min(end, clause.last + _LIST)]
+    return _drugs(pattern("against-begins").split(text)[0], title) > _WITH_IT
 
 
 _LIST = 36  # characters after a use in which drugs are counted
@@ -284,14 +284,14 @@ _WITH_IT = 2  # drugs that may be named there for another reason
 
 def _drugs(words: str, title: str) -> int:
     """Return how many materials words name one after another, but for that of the title."""
-    found, at = set[str](), 0
+    results, at = set[str](), 0
     while at < len(words):
         named = (words[at : at + size] for size in (4, 3, 2))
         size = next((len(e) for e in named if e in materials() and not is_of_words(e)), 0)
         if size and words[at : at + size] not in title:
-            found.add(words[at : at + size])
+            results.add(words[at : at + size])
         at += size or 1
-    return len(found)
+    return len(results)
 
 
 def _continues_list(clause: Clause) -> bool:
@@ -311,7 +311,7 @@ def _continues_list(clause: Clause) -> bool:
     ):
         return False
     before = PIECE.findall(clause.before)
-    warns = any(pattern("ban").search(each) for each in PIECE.findall(clause.after))
+    warns = any(pattern("ban").search(item) for item in PIECE.findall(clause.after))
     text = not before or parse_phrase(clean(pattern("use-verb").sub("", before[-1])))
     return bool(text) and not warns and not state.argues
 
@@ -321,18 +321,18 @@ def _is_warned(clause: Clause) -> bool:
     text = clause.text
     end = len(text) if clause.state.dotted else clause.end
     ends = (pattern(name).match(text, clause.last, end) for name in ("whom", "listed-whom"))
-    ended = next(filter(None, ends), None)
+    match = next(filter(None, ends), None)
     frail = pattern("frail").search(clause.words)
-    for each in PIECE.finditer(text, ended.end() if ended else clause.last, end):
-        if pattern("ban").match(each[0]) or (ended and pattern("harmed-next").match(each[0])):
+    for each in PIECE.finditer(text, match.end() if match else clause.last, end):
+        if pattern("ban").match(each[0]) or (match and pattern("harmed-next").match(each[0])):
             return True
         if frail and pattern("also-frail").match(each[0]) and not pattern("ban").search(each[0]):
             continue
         bare = pattern("of-whom").sub("", each[0])
-        if bare != each[0] and clause.state.listing == kinds.RELIEVES and not (ended or frail):
+        if bare != each[0] and clause.state.listing == kinds.RELIEVES and not (match or frail):
             return False  # the ban may name its own state alone
         if not names_state(clean(pattern("lead").sub("", bare))):
-            other = ended and not pattern("also-named").match(each[0])
+            other = match and not pattern("also-named").match(each[0])
             banned = pattern("ban").search(each[0]) is not None
             own = pattern("of-whom").search(pattern("ban").split(each[0])[0])
             if own and clause.state.dotted and clause.state.listing and not frail:

@@ -61,7 +61,7 @@ def _set_part(state: State, words: str) -> None:
     if bare != words and bare not in state.title:
         state.turn(bare, doubtful=True)
     names = [bare[at:] for at in range(len(bare) - 1) if bare[at:] in materials()]
-    own = any(each in state.title for each in names)
+    own = any(name in state.title for name in names)
     if names and not own and names[0] != state.part and state.title not in names[0]:
         state.turn(names[0], doubtful=names[0] != words)
 
@@ -103,11 +103,11 @@ def properties(clause: Clause) -> Parse | None:
         Item(name, pattern("sweet").sub(phrase("sweet"), word), clause.first, until)
         for name, word, _ in results
     ]
-    found = Parse(until, items)
+    parse = Parse(until, items)
     if until < clause.last and (more := channels(clause.rest(until))):
-        found.items += more.items
-        found.until = more.until
-    return found
+        parse.items += more.items
+        parse.until = more.until
+    return parse
 
 
 def _stands_bare(clause: Clause, results: list[tuple[str, str, int]], first: bool) -> bool:
@@ -130,12 +130,12 @@ def channels(clause: Clause) -> Parse | None:
         Item(kinds.CHANNEL, each[0], clause.first, match.end())
         for each in pattern("channel").finditer(match["list"])
     ]
-    found = Parse(max(match.end(), clause.last), items)
+    parse = Parse(max(match.end(), clause.last), items)
     clause.state.listing = clause.state.listing or kinds.EFFICACY
     rest = clause.rest(match.end())
     if len(rest.words) > 1 and (more := actions(rest)):
-        found.items += more.items
-    return found
+        parse.items += more.items
+    return parse
 
 
 _READERS = (
@@ -149,12 +149,12 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
     ``raw`` is the text of the entry as the book has it, ``start`` its place in the book.
     """
     results: dict[tuple[str, str, str], BookStatement] = {}
-    heads = [start, *(start + each.end() for each in pattern("heading").finditer(raw))]
+    heads = [start, *(start + match.end() for match in pattern("heading").finditer(raw))]
     dotted = raw.count("。") > 2 * raw.count("，")
     state: State | None = None
     stated = False  # by the entry itself
-    for each in _of_title(raw, title, start):
-        results[each.relation, each.object, ""] = each
+    for statement in _of_title(raw, title, start):
+        results[statement.relation, statement.object, ""] = statement
     for block in blocks(raw, title, start):
         if state is None:
             state = State(block, title, dotted)
@@ -166,25 +166,25 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
         state.turn(block.part)
         if not dotted or block.mode == STRICT:
             state.listing = ""
-        listed = 0  # where the list goes on that a statement has begun
-        for each in _read_block(state):
-            if block.mode == STRICT and stated and not _is_stated(state, each, listed):
+        end = 0  # where the list goes on that a statement has begun
+        for statement in _read_block(state):
+            if block.mode == STRICT and stated and not _is_stated(state, statement, end):
                 continue  # a commentary argues from uses as often as it states them
-            behind = each.start - heads[bisect_right(heads, each.start) - 1]
-            if behind > FARTHEST and each.relation not in _RESTRICTIONS:
+            behind = statement.start - heads[bisect_right(heads, statement.start) - 1]
+            if behind > FARTHEST and statement.relation not in _RESTRICTIONS:
                 continue
-            listed = each.end + _NEXT_IN_LIST
+            end = statement.end + _NEXT_IN_LIST
             stated = stated or block.mode != STRICT
-            shown = replace(each, reported=block.mode == STRICT)
-            results.setdefault((each.relation, each.object, each.part), shown)
-    uses = {(each.part, each.object) for each in results.values() if each.relation in _USES}
-    found = (  # whom it harms that it is for too is of a kind that is not named
-        each
-        for each in results.values()
-        if each.relation not in _RESTRICTIONS
-        or not any(each.object in used for part, used in uses if part == each.part)
+            shown = replace(statement, reported=block.mode == STRICT)
+            results.setdefault((statement.relation, statement.object, statement.part), shown)
+    uses = {(result.part, result.object) for result in results.values() if result.relation in _USES}
+    statements = (  # whom it harms that it is for too is of a kind that is not named
+        result
+        for result in results.values()
+        if result.relation not in _RESTRICTIONS
+        or not any(result.object in used for part, used in uses if part == result.part)
     )
-    return tuple(sorted(found, key=lambda each: (each.start, each.end)))
+    return tuple(sorted(statements, key=lambda each: (each.start, each.end)))
 
 
 FARTHEST = 150  # characters behind a heading: what follows compares, cites and argues
@@ -200,8 +200,8 @@ def _is_stated(state: State, statement: BookStatement, listed: int) -> bool:
     ends = min((end for mark in _STOPS if (end := text.find(mark, at)) >= 0), default=len(text))
     if pattern("warned-of").search(text, begins, ends):
         return False
-    joined = pattern("joined").finditer(text, begins, at)
-    if any(begins_material(text[match.end() : at], state.title) for match in joined):
+    matches = pattern("joined").finditer(text, begins, at)
+    if any(begins_material(text[match.end() : at], state.title) for match in matches):
         return False
     cued = pattern("states-use").search(text, begins, at) is not None
     return cued or (statement.relation == kinds.EFFICACY and statement.start <= listed)
@@ -248,8 +248,8 @@ def _read_block(state: State) -> Iterator[BookStatement]:
             state.listing, state.harmful = "", False
         elif state.block.mode == STRICT and state.listing != kinds.EFFICACY:
             state.listing = ""
-        begun = match.end() - len(match[0].lstrip(GAP))
-        yield from _read_sentence(state, begun, match.end())
+        end = match.end() - len(match[0].lstrip(GAP))
+        yield from _read_sentence(state, end, match.end())
 
 
 _JOINED_FOR = 6
@@ -258,9 +258,9 @@ _JOINED_FOR = 6
 def _find_dosed(sentences: list[re.Match[str]]) -> frozenset[int]:
     """Return the sentences of a dotted edition beside doses of two drugs or a named formula."""
     doses = [
-        len(pattern("amounts").findall(each[0]))
-        + 2 * bool(pattern("formula-speaks").search(each[0]))
-        for each in sentences
+        len(pattern("amounts").findall(match[0]))
+        + 2 * bool(pattern("formula-speaks").search(match[0]))
+        for match in sentences
     ]
     return frozenset(
         at for at in range(len(doses)) if sum(doses[max(0, at - _NEAR) : at + _NEAR + 1]) > 1
@@ -304,17 +304,17 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
         first = _after_part(state, first, end, opening)
         if first >= last:
             continue
-        found = read_first(_READERS, Clause(state, start, first, last, end))
-        if found is None:
+        parse = read_first(_READERS, Clause(state, start, first, last, end))
+        if parse is None:
             continue
-        at = max(found.until, last)
-        for each in found.items:
-            if number in denied and each.relation in _DENIABLE:
+        at = max(parse.until, last)
+        for item in parse.items:
+            if number in denied and item.relation in _DENIABLE:
                 continue
-            state.seen.add(each.relation)
-            places = state.block.text.span(each.start, each.end)
-            joint = each.combined or state.doubtful
-            yield BookStatement(each.relation, each.words, *places, part=state.part, combined=joint)
+            state.seen.add(item.relation)
+            places = state.block.text.span(item.start, item.end)
+            joint = item.combined or state.doubtful
+            yield BookStatement(item.relation, item.words, *places, part=state.part, combined=joint)
     alone = not state.dotted and not pattern("goes-on").match(text, end)
     if state.block.mode == STRICT and alone:  # a commentary comes back to the whole
         state.turn(state.block.part)

@@ -185,22 +185,22 @@ class EntryExtractor:
         return known and pattern("opens-so").match(raw) is not None
 
     def _entry(self, raw: str, title: str, start: int, names: "_Names") -> None:
-        found, subject = names.found, names.subject(title)
+        section, subject = names.found, names.subject(title)
         title_is_recipe = subject is not None and names.material(title) is None
         if subject is not None:
             self._aliases(raw, start, subject, names)
-        for each in read_entry(raw, title, start):
-            about = names.part(title, each.part) if each.part else subject
-            if title_is_recipe and each.relation in _PROPERTIES and not each.part:
+        for statement in read_entry(raw, title, start):
+            about = names.part(title, statement.part) if statement.part else subject
+            if title_is_recipe and statement.relation in _PROPERTIES and not statement.part:
                 continue  # of a formula what it is for is stated, and whom it harms
-            if about is None or each.combined:
-                number = found.passage_of(each.start, each.end) or 0
-                reason = "with another drug" if each.combined else "of no known name"
-                found.unlinked[number][reason] += 1
+            if about is None or statement.combined:
+                number = section.passage_of(statement.start, statement.end) or 0
+                reason = "with another drug" if statement.combined else "of no known name"
+                section.unlinked[number][reason] += 1
                 continue
-            sure = _REPORTED if each.reported else 1.0
-            for predicate, value in self._link_parts(each, names):
-                found.add(about, predicate, value, (each.start, each.end), sure)
+            sure = _REPORTED if statement.reported else 1.0
+            for predicate, value in self._link_parts(statement, names):
+                section.add(about, predicate, value, (statement.start, statement.end), sure)
 
     def _aliases(self, raw: str, start: int, subject: NamedNode, names: "_Names") -> None:
         """Read other names of the subject, before anything else is spoken of."""
@@ -256,23 +256,23 @@ class EntryExtractor:
 
     def _objects(self, statement: BookStatement, names: "_Names") -> Iterator[NamedNode]:
         words = statement.object
-        found: list[NamedNode | None] = []
+        nodes: list[NamedNode | None] = []
         if statement.relation in _SCHEMES:
             schemes = _SCHEMES[statement.relation]
             bare = pattern("slightly").sub("", words)
-            found = [self._lexicon.find(words, schemes) or self._lexicon.find(bare, schemes)]
+            nodes = [self._lexicon.find(words, schemes) or self._lexicon.find(bare, schemes)]
         elif statement.relation == kinds.CHANNEL:
-            found = [self._lexicon.find(name, ("Meridian",)) for name in self._organs(words)]
+            nodes = [self._lexicon.find(name, ("Meridian",)) for name in self._organs(words)]
         elif statement.relation == kinds.INCOMPATIBLE:
-            found = [names.material(words)]
+            nodes = [names.material(words)]
         else:
             known = synonyms().get(words, words)
             person = self._lexicon.find(known, ("Population", "Constitution"))
             condition = person or self._lexicon.condition(known, CONDITIONS)
             if pattern("eating").fullmatch(words):
                 condition = None  # how much or in what way it is taken
-            found = [condition or names.term(words, "Condition")]
-        yield from filter(None, found)
+            nodes = [condition or names.term(words, "Condition")]
+        yield from filter(None, nodes)
 
     def _organs(self, words: str) -> Iterator[str]:
         """Yield the organs of a channel, which stand by themselves or by limb and stage."""
@@ -369,11 +369,11 @@ class _Names:
         name = today().get(words, words)
         if self.classic and (words in self.unclear or name in self.unclear):
             return None
-        if known := self.lexicon.material(name):
+        if node := self.lexicon.material(name):
             fresh = pattern("fresh")
-            if fresh.match(self.lexicon.name(known)) and not fresh.match(words):
+            if fresh.match(self.lexicon.name(node)) and not fresh.match(words):
                 return self._own("material", name, "Herb")  # the book does not say that it is fresh
-            return known
+            return node
         if name not in materials() or self.lexicon.is_known(name):
             return None
         return self._own("material", name, "Herb")
@@ -401,7 +401,7 @@ class _Names:
 
     def recipe(self, recipe: Recipe, is_dish: bool) -> NamedNode:
         """Return the concept of a recipe: those of one name and the same materials are one."""
-        parts = sorted(each.name for each in recipe.ingredients)
+        parts = sorted(ingredient.name for ingredient in recipe.ingredients)
         kind = "Dish" if is_dish else "Formula"
         return self._own("recipe", recipe.name, kind, *parts)
 

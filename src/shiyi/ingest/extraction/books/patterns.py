@@ -13,11 +13,11 @@ _REFERENCE = re.compile(r"\{\{([\w-]+)\}\}")
 @cache
 def _texts() -> Mapping[str, str]:
     """Return the pattern of each name; rows of one name are alternatives in their order."""
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for name, pattern, *_ in rows("reading/patterns"):
-        filled = _REFERENCE.sub(lambda match: found[match[1]], pattern)
-        found[name] = f"{found[name]}|{filled}" if name in found else filled
-    return found
+        filled = _REFERENCE.sub(lambda match: results[match[1]], pattern)
+        results[name] = f"{results[name]}|{filled}" if name in results else filled
+    return results
 
 
 @cache

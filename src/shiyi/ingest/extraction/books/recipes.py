@@ -151,7 +151,7 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
 
     An action before a complaint of the same sentence is what brought it about: a sweat, a purge.
     """
-    found: list[Use] = []
+    uses: list[Use] = []
     causes: set[int] = set()  # where actions of this sentence begin that stand among complaints
     begun = False  # whether the sentence says what is treated
     for match in _PIECE.finditer(raw, first, last):
@@ -174,14 +174,14 @@ def _uses(raw: str, name: str, first: int, last: int, treats: bool = False) -> I
         if treats and kind and parse_phrase(bare) is Phrase.ACTION:
             causes.add(match.start())
         elif treats and kind:  # a complaint, which an action before it brought about
-            found = [use for use in found if use.start not in causes]
+            uses = [use for use in uses if use.start not in causes]
         if "。" in raw[match.end() : match.end() + 1]:
             causes.clear()
             begun = False
         cut = cut or bool(banned or pattern("counter-sign").match(rest))
         if kind is not None and not cut and (treats or kind is Phrase.ACTION):
-            found.append(Use(bare, kind, match.start(), match.end()))
-    yield from found
+            uses.append(Use(bare, kind, match.start(), match.end()))
+    yield from uses
 
 
 _NEAR = 99  # characters in which a piece is gone on with

@@ -47,7 +47,7 @@ def _kind(clause: clauses.Clause) -> clauses.Parse | None:
     """Read which kind of the subject does harm: those with two kernels."""
     match = pattern("kind-harms").match(clause.here)
     who = pattern("lead").sub("", match["who"]) if match else ""
-    if not who or any(pattern(each).search(who) for each in ("ban", "eating", "use-verb", "harm")):
+    if not who or any(pattern(term).search(who) for term in ("ban", "eating", "use-verb", "harm")):
         return None
     person = names_state(clauses.clean(pattern("person").sub("", who)))
     if match is None or person or clauses.begins_material(who, clause.state.title):
@@ -79,28 +79,28 @@ def _find_warned(clause: clauses.Clause, words: str) -> list[tuple[str, int]]:
     bare = pattern("lead").sub("", words)
     before = clause.text[clause.start : clause.first]
     if bare and not pattern("whole-ban").match(bare):
-        joined = _JOINED.search(before)
-        at = clause.start + (joined.start() if joined else 0)
-        listed = _PIECE.finditer(joined[0] if joined else "")
-        named = [(bare, clause.first), *((each[0], at + each.start()) for each in listed)]
-        return named if joined else named + _states_before(clause)
+        match = _JOINED.search(before)
+        at = clause.start + (match.start() if match else 0)
+        matches = _PIECE.finditer(match[0] if match else "")
+        named = [(bare, clause.first), *((each[0], at + each.start()) for each in matches)]
+        return named if match else named + _states_before(clause)
     return _states_before(clause)
 
 
 def _states_before(clause: clauses.Clause) -> list[tuple[str, int]]:
     """Return the states of the clauses before, as far as a ban may name them too."""
-    found: list[tuple[str, int]] = []
+    results: list[tuple[str, int]] = []
     start = 0 if clause.state.dotted else clause.start
-    for each in reversed(list(clauses.PIECE.finditer(clause.text, start, clause.first))):
-        name = _person(each[0])
-        if (clause.state.listing or clause.state.dotted) and not _is_of_ban(clause, each, found):
-            return found  # what it is used for
-        harms = pattern("harm").match(pattern("lead").sub("", each[0])) or not name
-        if harms or not (pattern("of-person").search(each[0]) or is_sign(clauses.clean(name))):
-            listed = parse_phrase(clauses.clean(each[0])) or pattern("use-verb").match(each[0])
-            return [] if clause.state.dotted and listed else found  # may end the list before
-        found.append((each[0], each.start()))
-    return found
+    for match in reversed(list(clauses.PIECE.finditer(clause.text, start, clause.first))):
+        name = _person(match[0])
+        if (clause.state.listing or clause.state.dotted) and not _is_of_ban(clause, match, results):
+            return results  # what it is used for
+        harms = pattern("harm").match(pattern("lead").sub("", match[0])) or not name
+        if harms or not (pattern("of-person").search(match[0]) or is_sign(clauses.clean(name))):
+            listed = parse_phrase(clauses.clean(match[0])) or pattern("use-verb").match(match[0])
+            return [] if clause.state.dotted and listed else results  # may end the list before
+        results.append((match[0], match.start()))
+    return results
 
 
 def _is_of_ban(clause: clauses.Clause, state: re.Match[str], found: list[tuple[str, int]]) -> bool:
@@ -261,8 +261,8 @@ def incompatibilities(clause: clauses.Clause) -> clauses.Parse | None:
 def _are_materials(names: list[Piece]) -> bool:
     """Return whether names after a verb are of things, at least one of them known."""
     words = [clauses.clean(name) for name, _, _ in names]
-    return any(_is_material(each) for each in words) and not any(
-        parse_phrase(each) and not _is_material(each) for each in words
+    return any(_is_material(word) for word in words) and not any(
+        parse_phrase(word) and not _is_material(word) for word in words
     )
 
 

@@ -50,10 +50,10 @@ def _marks(raw: str) -> tuple[dict[int, str], set[int]]:
     """Return where what is set off begins and ends, and the places that are not read."""
     gone = {i for each in _PICTURE.finditer(raw) for i in range(*each.span())}
     marks: dict[int, str] = {}
-    for each in _MARKED.finditer(raw):
+    for match in _MARKED.finditer(raw):
         for first, last, sign in (
-            (each.start(), each.start(1), PART_OPENS),
-            (each.end(1), each.end(), PART_ENDS),
+            (match.start(), match.start(1), PART_OPENS),
+            (match.end(1), match.end(), PART_ENDS),
         ):
             gone.update(range(first, last))
             marks[first] = sign
@@ -123,28 +123,28 @@ def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
 def _separate_notes(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
     """Separate notes in brackets, of which one may stand in another, from the text."""
     depth, opened = 0, 0
-    found: list[tuple[str, int]] = []
+    results: list[tuple[str, int]] = []
     notes: list[PlainText] = []
     for at, (char, place) in enumerate(zip(whole.text, whole.places, strict=True)):
         if char in "（(":
             if depth == 0:
                 opened = at
-                found.append((NOTE, place))
+                results.append((NOTE, place))
             depth += 1
         elif char in "）)":
             if depth == 1:
                 notes.append(note := whole.cut(opened + 1, at))
                 if pattern("recipe-number").fullmatch(note.text):
-                    found[-1] = RECIPE, found[-1][1]
+                    results[-1] = RECIPE, results[-1][1]
             depth = max(0, depth - 1)
         elif depth and char in _SECTIONS:  # nothing closes the bracket
             notes.append(whole.cut(opened + 1, at))
             depth = 0
         if depth == 0 and char not in "（）()":
-            found.append((char, place))
+            results.append((char, place))
     if depth:
         notes.append(whole.cut(opened + 1, len(whole.text)))
-    return PlainText("".join(c for c, _ in found), tuple(p for _, p in found)), tuple(notes)
+    return PlainText("".join(c for c, _ in results), tuple(p for _, p in results)), tuple(notes)
 
 
 _SECTIONS = frozenset({PART_OPENS, "【"})
@@ -171,21 +171,21 @@ def blocks(raw: str, title: str = "", start: int = 0) -> Iterator[Block]:
     What begins a numbered paragraph is its part throughout, unless a kind without known name.
     """
     whole, notes = plain_text(raw, start)
-    found = list(_blocks(whole))
-    numbered = pattern("fragment").search(raw) and pattern("numbered").search(raw)
-    for block in found:
-        head = pattern("paragraph-head").match(block.text.text) if numbered else None
+    found_blocks = list(_blocks(whole))
+    match = pattern("fragment").search(raw) and pattern("numbered").search(raw)
+    for block in found_blocks:
+        head = pattern("paragraph-head").match(block.text.text) if match else None
         part = head["part"] if head else ""
         unknown = block.mode == SKIP or (part.endswith(title, 1) and part not in materials())
         own = not names_material(part, title) or title.endswith(part)
         yield from () if unknown else (block if own else replace(block, part=part),)
-    begins = [each.text.places[0] for each in found]
+    begins = [each.text.places[0] for each in found_blocks]
     for note in notes:
         at = bisect_right(begins, note.places[0]) - 1 if note.text else -1
         if at < 0:
             yield Block(note, STRICT)
-        elif found[at].mode != SKIP:
-            yield Block(note, STRICT, found[at].part)
+        elif found_blocks[at].mode != SKIP:
+            yield Block(note, STRICT, found_blocks[at].part)
 
 
 @dataclass(slots=True)
@@ -281,7 +281,7 @@ def _begins(text: str, mark: re.Match[str]) -> bool:
 def _names_parts(words: str) -> bool:
     """Return whether words name several parts together, as root and bark."""
     pieces = pattern("ward-list").split(words)
-    return len(pieces) > 1 and all(pattern("_part-end").fullmatch(each) for each in pieces)
+    return len(pieces) > 1 and all(pattern("_part-end").fullmatch(piece) for piece in pieces)
 
 
 def _mode(title: str, now: str) -> str:

@@ -139,14 +139,14 @@ def _is_made_of(words: str, things: frozenset[str]) -> int:
     """Return the fewest words that make up a text with a wanted one and no material, or 0."""
     fewest: list[tuple[int, set[int]]] = [(len(words) + 1, set()) for _ in range(len(words) + 1)]
     fewest[0] = 0, {_NOTHING}
-    for at, (count, found) in enumerate(fewest):
-        for end, kinds in _pieces(words, at) if found else ():
+    for at, (count, results) in enumerate(fewest):
+        for end, kinds in _pieces(words, at) if results else ():
             if not kinds & _COMPLAINT or (
                 kinds <= {"link", "and"} and (at == 0 or end == len(words))
             ):
                 continue
-            here = _MATERIAL if "material" in kinds else _WANTED if kinds & things else _NOTHING
-            after = {max(each, here) for each in found}
+            number = _MATERIAL if "material" in kinds else _WANTED if kinds & things else _NOTHING
+            after = {max(each, number) for each in results}
             if count + 1 < fewest[end][0]:
                 fewest[end] = count + 1, after
             elif count + 1 == fewest[end][0]:
@@ -177,8 +177,8 @@ def _words_of_action(words: str) -> int:
         return 0
     fewest: list[dict[str, int]] = [{} for _ in range(len(words) + 1)]
     fewest[0]["start"] = 0
-    for at, found in enumerate(fewest):
-        for state, count in found.items():
+    for at, results in enumerate(fewest):
+        for state, count in results.items():
             for end, kinds in _pieces(words, at):
                 named = kinds | {name for name, some in _NOUNS.items() if kinds & some}
                 for kind in named & _FOLLOWS[state].keys():
