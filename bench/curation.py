@@ -175,7 +175,7 @@ def serve(kb: Path, count: int) -> dict[str, float]:
         "relation=interactsWith",
         "harm=yes",
         "tier=textbook&from=500",
-        "whose=all&from=10000",
+        "view=all&from=10000",
         "shape=MFHSubstance",
     ]
     each = [time_call(lambda q=q: page(q)) for q in queries * (PAGES // len(queries))]  # type: ignore[misc]

@@ -45,7 +45,7 @@ def signed_in(driver: Any, address: str) -> Any:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
-    driver.get(f"{address}/curate/queue?lang=en&whose=all&relation=hasFlavour")
+    driver.get(f"{address}/curate/queue?lang=en&view=all&relation=hasFlavour")
     if "sign-in" in driver.current_url:
         driver.find_element(By.NAME, "name").send_keys("administrator")
         driver.find_element(By.NAME, "password").send_keys(PASSWORD, Keys.ENTER)
@@ -71,7 +71,7 @@ def test_keyboard_review_changes_answer_and_z_undoes(signed_in: Any, address: st
 
     driver = signed_in
     assert "sweet" in answer(driver, address)
-    driver.get(f"{address}/curate/queue?whose=all&relation=hasFlavour")
+    driver.get(f"{address}/curate/queue?view=all&relation=hasFlavour")
     press(driver, "j")
     assert "goji" in driver.find_element(By.CSS_SELECTOR, "[data-row].here .say").text
     press(driver, "r")

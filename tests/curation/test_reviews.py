@@ -255,7 +255,7 @@ def test_undo_of_editors_decision_reopens_dispute(desk: Decisions) -> None:
 
 
 def test_saved_queue_is_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
-    store, every, path = desk.store, Filter(whose="all"), tmp_path / "queue.cache"
+    store, every, path = desk.store, Filter(view="all"), tmp_path / "queue.cache"
     made = Queue(store, Opinions(store))
     made.save(path, "one", 7, "ab")
     made.cite({HARM.iri.value: 3.0})

@@ -74,7 +74,7 @@ def queue(
     chosen = Filter.of(
         {
             "source": source, "relation": relation, "shape": shape, "tier": tier, "school": school,
-            "status": status, "concept": concept, "whose": owner, "harm": "yes" if harm else "",
+            "status": status, "concept": concept, "view": owner, "harm": "yes" if harm else "",
         }
     )  # fmt: skip
     with KnowledgeBase.of(settings_of(ctx)) as base:

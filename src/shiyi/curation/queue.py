@@ -27,7 +27,7 @@ from shiyi.sparql.store.port import QuadStore, match_own
 
 STATUSES: Final = tuple(PLACES)
 TIERS: Final = tuple(Tier)
-WHOSE: Final = ("open", "mine", "disputed", "waiting", "reported", "done", "all")
+VIEWS: Final = ("open", "mine", "disputed", "waiting", "reported", "done", "all")
 MOST: Final = 200  # claims of one page, or of one batch
 HARM: Final = 3.0  # how much more a claim about harm weighs than another (Shiyi's)
 FLOOR: Final = 0.05  # of uncertainty, so that a sure claim in much use still has a place (Shiyi's)
@@ -66,7 +66,7 @@ _SCORE: Final = f"max({FLOOR}, 1 - abs(2 * confidence - 1)) * weight"
 class Filter:
     """The filter of a queue; an empty field matches everything.
 
-    ``whose``: ``open`` (what this person has not reviewed), ``mine`` (assigned to them),
+    ``view``: ``open`` (what this person has not reviewed), ``mine`` (assigned to them),
     ``disputed`` (one for, one against), ``waiting`` (reviewed once, a second is awaited),
     ``reported`` (readers reported a mistake), ``done`` (reviewed by them), ``all``. ``shape`` is
     the class of the subject.
@@ -80,7 +80,7 @@ class Filter:
     status: str = ""
     concept: str = ""
     harm: str = ""  # "yes": safety claims alone
-    whose: str = "open"
+    view: str = "open"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> "Filter":
@@ -92,7 +92,7 @@ class Filter:
         for what, name, known in (
             ("status", named["status"], tuple(STATUSES)),
             ("tier", named["tier"], TIERS),
-            ("queue", named["whose"], WHOSE),
+            ("queue", named["view"], VIEWS),
         ):
             if name and name not in known:
                 raise FormatError(what, name, known)
@@ -289,7 +289,7 @@ class Queue:
         equal = [name for name in _EQUAL if getattr(chosen, name)]
         terms = [f"{name} = ?" for name in equal]
         values: list[object] = [getattr(chosen, name) for name in equal]
-        if not chosen.status and chosen.whose == "open":  # the others wait at other desks
+        if not chosen.status and chosen.view == "open":  # the others wait at other desks
             terms.append("status NOT IN ('rejected', 'quarantined')")
         if chosen.harm:
             terms.append("harm")
@@ -300,10 +300,10 @@ class Queue:
             if value := getattr(chosen, name):
                 terms.append(f"iri IN (SELECT claim FROM ground WHERE {name} = ?)")  # noqa: S608
                 values.append(value)
-        if chosen.whose != "all":
-            self._name("chosen", self._of(agent, chosen.whose))
-            terms.append("iri NOT IN chosen" if chosen.whose == "open" else "iri IN chosen")
-        if chosen.whose == "waiting":
+        if chosen.view != "all":
+            self._name("chosen", self._of(agent, chosen.view))
+            terms.append("iri NOT IN chosen" if chosen.view == "open" else "iri IN chosen")
+        if chosen.view == "waiting":
             terms.append("harm")
         return " AND ".join(terms) or "1", values
 

@@ -88,7 +88,7 @@ def test_field_that_path_gives_not_asked_for_again(desks: Desks) -> None:
 
 
 def test_claim_of_queue_is_rejected_and_answer_follows(desks: Desks, script: Script) -> None:
-    listed = script.get("/claims", whose="all", limit="50")
+    listed = script.get("/claims", view="all", limit="50")
     [found] = [each for each in listed["claims"] if each["claim"] == SWEETNESS.iri.value]
     assert found["subject"]["label"]
     assert found["evidence"][0]["source"]["title"]

@@ -128,13 +128,13 @@ def test_queue_begins_with_doubtful_harm(desks: Desks) -> None:
     expert.review(RELIEF, "accept")
     name = RELIEF.iri.value.rpartition("/")[2]
     assert f'value="{RELIEF.iri.value} ' not in expert.get("queue").text
-    assert f'value="{RELIEF.iri.value} ' in expert.get("queue", whose="done").text
+    assert f'value="{RELIEF.iri.value} ' in expert.get("queue", view="done").text
     assert name in Expert(desks, "editor-in-chief").get("queue").text
 
 
 @from_table
 def test_filters_narrow_the_queue(desks: Desks, query: dict[str, str], total: int) -> None:
-    page = Expert(desks, "reader").get("queue", whose="all", **query).text
+    page = Expert(desks, "reader").get("queue", view="all", **query).text
     assert f'count">{total}<' in page
 
 
@@ -158,7 +158,7 @@ def _opinions(desks: Desks) -> list[Any]:
 def test_assigned_claims_wait_for_their_expert(desks: Desks) -> None:
     editor = Expert(desks, "editor-in-chief")
     editor.post("assign", claims=[f"{RELIEF.iri.value} x"], to="curator")
-    assert f'value="{RELIEF.iri.value} ' in Expert(desks).get("queue", whose="mine").text
+    assert f'value="{RELIEF.iri.value} ' in Expert(desks).get("queue", view="mine").text
     refused = Expert(desks).post("assign", claims=[f"{RELIEF.iri.value} x"], to="somebody")
     assert refused.status_code == 403
 
@@ -201,7 +201,7 @@ def test_disagreement_is_shown_and_measured(desks: Desks) -> None:
     page = Expert(desks, "reader").get("progress").text
     assert "α" in page
     assert RELIEF.iri.value.rpartition("/")[2] in page
-    assert RELIEF.iri.value in Expert(desks).get("queue", whose="disputed").text
+    assert RELIEF.iri.value in Expert(desks).get("queue", view="disputed").text
 
 
 def test_safety_claim_is_rejected_with_reason_alone(desks: Desks) -> None:

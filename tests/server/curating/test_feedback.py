@@ -36,7 +36,7 @@ def test_reader_reports_claim_and_curator_answers(desks: FullDesks) -> None:
     stored = " ".join(str(quad) for quad in desks.site.store.match(graph=FEEDBACK))
     assert "127.0.0.1" not in stored
     curator = desks.visitor("cura")
-    queue = curator.get("/curate/queue?whose=reported&lang=en")
+    queue = curator.get("/curate/queue?view=reported&lang=en")
     assert "warfarin" in queue.body
     listed = curator.get(f"{DESK}?lang=en")
     assert "Not so." in listed.body

@@ -37,7 +37,7 @@ def reject(kb: Path, claim: Claim) -> None:
 
 
 def page(queue: Queue) -> object:
-    return queue.page("test", Filter(whose="all"))
+    return queue.page("test", Filter(view="all"))
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["the same base", "another put back"])

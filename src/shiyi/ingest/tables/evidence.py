@@ -118,7 +118,7 @@ def attach_evidence(
 
     What supports a claim is evidence of it, and takes the place of a row of the same source that
     the tables cite. What contradicts it is evidence of its denial, a candidate in the review queue
-    where the tables do not deny it themselves. A row whose claim the tables no longer make is
+    where the tables do not deny it themselves. A row about a claim no longer in the tables is
     passed over, unless it states the claim itself.
     """
     results = {each.iri.value: each for each in claims}

@@ -90,7 +90,7 @@ _PARAMETERS: Final = {
     "source": "IRI of a source", "relation": "Local name of a relation", "tier": "Tier of a source",
     "shape": "Class of the subject", "school": "Name of a school", "concept": "IRI of a concept",
     "status": "Status of claims or mappings", "harm": "yes: safety claims alone",
-    "whose": "open, mine, disputed, waiting, reported, done or all", "about": "IRI of a concept",
+    "view": "open, mine, disputed, waiting, reported, done or all", "about": "IRI of a concept",
     "queries": "Names to reconcile, as JSON", "extend": "Rows and columns to add, as JSON",
     "prefix": "The beginning of a name", "type": "Local name of a class",
     "dynasty": "Dynasty of the works", "genre": "Genre of the works",

@@ -27,7 +27,7 @@ from shiyi.curation.desks.forms import (
     full_iri,
 )
 from shiyi.curation.opinions import Opinions
-from shiyi.curation.queue import WHOSE, Filter, Item, Page, Queue
+from shiyi.curation.queue import VIEWS, Filter, Item, Page, Queue
 from shiyi.errors import KnowledgeBaseError, StaleError
 from shiyi.ingest.gate import CANDIDATES
 from shiyi.model.rdf import NamedNode
@@ -181,7 +181,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             chosen=chosen,
             parameters=chosen.parameters(),
             choices=live().choices(),
-            whose=WHOSE,
+            views=VIEWS,
             size=PAGE,
             foreseen=g.get("foreseen", ()),
             sheet=build_sheet(reader(), desk, live.opinions, iri) if iri else None,
