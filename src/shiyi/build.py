@@ -74,8 +74,7 @@ def make_base(
 ) -> dict[str, Any]:
     """Build a new generation beside the old one and switch to it when it is whole.
 
-    Raise :class:`KnowledgeBaseError` where acknowledged changes would be dropped, unless
-    ``lose_changes``.
+    Raise :class:`KnowledgeBaseError` for lost acknowledged changes, unless ``lose_changes``.
     """
     from shiyi.ingest.tables.starter import load_starter
     from shiyi.shapes.partitioning import suspend_collection

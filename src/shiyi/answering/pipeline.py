@@ -73,8 +73,7 @@ class AskRequest:
     ``evidence`` overrides the setting ``answer.evidence``. A conversation gives the ``frame`` and
     the mentions that it has read already, whether the answer is to be ``brief``, what was ``asked``
     back in it before, and its ``earlier`` questions. ``school`` and ``overlay`` override
-    ``chain.school`` and ``chain.overlay``. The method is by default ``chain`` where a school is
-    named.
+    ``chain.school`` and ``chain.overlay``. The default method is ``chain`` for a school.
     """
 
     question: str

@@ -39,8 +39,7 @@ class Memmap:
     def open(cls, path: Path, **about: str) -> Self:
         """Map what :func:`write` wrote.
 
-        Raise ``IndexMismatchError`` where there is none, it is damaged, or was made for another
-        than ``about`` says.
+        Raise ``IndexMismatchError`` for none, a damaged one, or one not made for ``about``.
         """
         try:
             with path.open("rb") as file:

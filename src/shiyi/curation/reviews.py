@@ -226,8 +226,7 @@ class ReviewDecision:
     """What one reviewer decides of a claim: ``accept``, ``reject`` or ``unsure``.
 
     ``agreement`` in [-1, 1] is the degree, on the side of the kind (default: whole). ``expected``
-    is the version of the claim that was read. With ``settles`` the live reviews on the other side
-    no longer count.
+    is the version of the claim that was read. ``settles`` annuls live reviews of the other side.
     """
 
     kind: str

@@ -42,8 +42,7 @@ def ndcg_at(ranking: Sequence[str], gold: Collection[str], k: int) -> float:
 def ndcg_of_found(ranking: Sequence[str], gold: Collection[str], k: int) -> float:
     """Return the discounted gain of the first ``k`` over that of the same list, best order first.
 
-    What SMGCN publishes as NDCG: what the list misses costs nothing, so it lies above
-    :func:`ndcg_at`.
+    NDCG as SMGCN publishes it: missed items cost nothing, so it exceeds :func:`ndcg_at`.
 
     >>> round(ndcg_of_found(["x", "a", "x"], {"a", "b"}, 3), 4)
     0.6309

@@ -42,8 +42,7 @@ def evaluate(
 ) -> Report:
     """Measure every method of a request on its file.
 
-    ``known`` carries over what earlier runs on the same base have read; ``bench`` makes the
-    scorers.
+    ``known`` holds what earlier runs on the base read; ``bench`` makes the scorers.
 
     With ``with_model`` the model is asked for a word first: ``OutsideError`` where it does not
     reply.

@@ -196,8 +196,7 @@ class Gate:
     """Checks claims a batch at a time, each in its neighbourhood: as if it were asserted.
 
     The results for a neighbourhood depend on its classes, relation and kind of evidence,
-    and on terms and texts that shapes name or read; of claims that agree in these, one is
-    validated for all.
+    and on terms and texts that shapes name or read; one of claims that agree is validated.
     """
 
     def __init__(self, index: LabelIndex, schema: Schema | None = None) -> None:

@@ -266,8 +266,7 @@ def node_graph(store: QuadStore, iri: str) -> "Graph":
 def query_graph(store: OxigraphStore, query: str) -> "Graph":
     """Return the result of a CONSTRUCT or DESCRIBE as an RDF 1.1 graph of RDFLib.
 
-    The query sees the whole store, restricted sources too. Raise :class:`QueryError` for another
-    or a malformed query.
+    The query sees restricted sources too. Raise :class:`QueryError` for any other query.
     """
     return to_graph(store.construct(query))
 

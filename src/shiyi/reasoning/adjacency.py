@@ -481,8 +481,7 @@ def pagerank(
     ``PR(e) = (1-d)/N + d * sum(w(j->e) / sum_k w(j->k) * PR(j))``; the mass of nodes without
     out-edges is spread evenly, so the sum stays 1 (or N where ``scale_by_n`` is set).
     With ``start``, an earlier rank of nearly the same graph, few steps are needed; the result is
-    the same within the tolerance. Raise ``RangeError`` for weights outside [0, 1] or a damping
-    outside [0, 1).
+    the same within the tolerance. Raise ``RangeError`` for weights or damping out of range.
     """
     _check(weight, settings)
     if size == 0:

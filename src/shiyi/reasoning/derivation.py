@@ -185,8 +185,7 @@ def replace_derived(store: QuadStore, new: Iterable[Quad], sections: Collection[
     """Replace by ``new``: the named sections of what is derived; return how many it has.
 
     The old stay until all of the new are made: a fault while making them changes nothing.
-    Raise ``FormatError`` for a section that does not exist, ``UsageError`` for a quad of
-    another graph.
+    Raise ``FormatError`` for an unknown section, ``UsageError`` for another graph.
     """
     for name in sections:
         if name not in SECTIONS:

@@ -93,8 +93,7 @@ class Auditor:
     def audit_link(self, code: str, language: str) -> tuple[AuditedSentence, ...]:
         """Return what a link says of a text (:func:`link_code`): verdicts and claims, no words.
 
-        Claims that are accepted no longer are left out. Raise :class:`UsageError` for what is no
-        such code.
+        Claims no longer accepted are left out. Raise :class:`UsageError` for another code.
         """
         if not _CODE.fullmatch(code):
             raise UsageError("result is not a link of this page; check the text again")

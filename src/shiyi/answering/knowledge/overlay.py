@@ -159,8 +159,7 @@ def _texts(store: QuadStore, overlay: Overlay, facts: Facts) -> Iterator[Unit]:
 def overlay_of_releases(store: QuadStore, nodes: Collection[str], facts: Facts) -> Overlay:
     """Read what loaded releases say of some of their concepts, and of what those consist of.
 
-    A concept that matches one of the base stands below it, so that the cautions of the base reach
-    it.
+    A concept that matches one of the base is narrower than it, so its cautions apply.
     """
     found_facts: dict[str, Fact] = {}
     broader: dict[str, tuple[str, ...]] = {}

@@ -135,8 +135,7 @@ def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) ->
     """Return the claims from the disease entities through patterns to treatment.
 
     Patterns of the classes that the entities descend to, and of cases of like patients, go first.
-    Without disease entities or words of a class there is no descent, and the term layer is
-    searched instead.
+    Without disease entities or words of a class the term layer is searched instead.
     """
     entities = tuple(e for e in query.concepts if runtime.facts.is_a(e, *AILMENT))
     embedder = runtime.shelf.embedder

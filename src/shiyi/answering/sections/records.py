@@ -325,8 +325,7 @@ def write_cautions(
 ) -> None:
     """Write whom a thing does not suit, what it does not go with, and what is noted of its safety.
 
-    With ``first`` all but the notes go into the opening, and are warned of; without ``notes``
-    there are none.
+    With ``first`` all but the notes go into the opening and the warnings.
     """
     verbalizer, section = context.verbalizer, part.section("h_caution")
     findings = context.safety.conditional(thing)

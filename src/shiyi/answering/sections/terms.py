@@ -233,8 +233,7 @@ _COMMON: Final = {  # where no country is set
 def emergency_numbers(language: str, country: str, question: str = "") -> dict[str, str]:
     """Return the emergency number and the crisis line of a country, or of some by language.
 
-    Without a country a ``question`` in traditional characters has the numbers of Hong Kong and
-    Taiwan as well.
+    Without a country, traditional characters add the numbers of Hong Kong and Taiwan.
 
     Raise ``UsageError`` where the table has no such country.
     """

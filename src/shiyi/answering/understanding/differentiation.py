@@ -62,8 +62,7 @@ def differentiate(
     """Find the syndromes with most of the signs.
 
     ``known`` states (syndromes, types) and what was ``stated`` to help or harm (``cold`` or ``hot``
-    with the words) decide between cold and heat; where they contradict one another nothing is
-    decided.
+    with the words) decide between cold and heat; contradictions decide nothing.
     """
     signs = [a for a in ailments if facts.is_a(a, SHIYI.Symptom)]
     diseases = [a for a in ailments if facts.is_a(a, SHIYI.Disease, SHIYI.TCMDisease)]

@@ -175,8 +175,7 @@ def _left_out(frame: Frame, before: Frame, facts: Facts) -> Frame:
 def _without_noise(frame: Frame, before: Frame) -> Frame:
     """Leave out unknown words that only describe how or when: "for someone on a budget".
 
-    An unknown word that makes up most of a fragment is the thing asked about, unless it was asked
-    how something is done.
+    An unknown word that is most of a fragment is its subject, unless a manner was asked for.
     """
     if frame.has_cue("as-food"):  # in which it is eaten is no thing of its own
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.role not in _THINGS))
@@ -371,8 +370,7 @@ def _take_role(focus: Focus, before: Frame, facts: Facts) -> Focus:
 def _impersonal(before: Frame, ask: AskType) -> list[Focus]:
     """Return what was spoken of, without what is true of the person alone.
 
-    What somebody has stays known as another's: it is left out of account, and a later turn may be
-    about them again.
+    The states of another person are stored apart, for a later turn about that person.
     """
     keeps = ask == "advice"
     return [

@@ -1,7 +1,6 @@
 """Form fields derived from the shapes.
 
-The same ``shapes/*.ttl`` validate extracted claims, so editors and extractors get the same
-messages.
+The same ``shapes/*.ttl`` validate extracted claims, with the same messages.
 """
 
 import re
@@ -63,8 +62,7 @@ class Constraint:
 class Field:
     """One field of a form: its names, its kind, and every constraint that holds for it.
 
-    ``kind`` is ``concept`` (an IRI of one of ``kinds``), ``choice``, ``number``, ``text`` (with a
-    language) or ``line``.
+    ``kind`` is ``concept`` (IRI of ``kinds``), ``choice``, ``number``, ``text`` or ``line``.
     """
 
     name: str

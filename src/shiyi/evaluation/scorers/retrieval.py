@@ -103,8 +103,7 @@ NEAR = 0.8  # Shiyi's: cosine from which a sentence says what a statement says
 def read_choice(item: Choice, scorer: Scorer, answers: int = 1) -> Prediction:
     """Choose so many of the options; abstain where no option has a score.
 
-    Where the odd one out is asked for, the order is turned round: it is the option that the
-    evidence joins least.
+    For the odd one out the order is reversed: the least connected option is first.
     """
     scores = scorer.scores(item.stem, item.texts)
     positive = [score for score in scores if score > 0]

@@ -52,8 +52,7 @@ def load_document_questions(
 ) -> tuple[tuple[DocumentQuestion, ...], Skips]:
     """Read JSON Lines ``{"id", "query", "answer", "positive", "negative"}``.
 
-    An answer is a string, a list of strings, or a list of lists of wordings; documents may stand
-    in lists.
+    An answer is a string, a list of strings, or a list of lists of wordings.
     """
     skips, items = Skips(), dict[str, DocumentQuestion]()
     for place, row in json_lines(path, skips):
@@ -90,8 +89,7 @@ def _flat(value: Any) -> list[str]:
 def run_documents(bench: EvaluationContext, request: Request, progress: Progress) -> Report:
     """Rank each question's documents: what is right among the first five, and what is noise.
 
-    ``vector`` is the cosine of the shipped model, ``fused`` both by reciprocal rank, ``none``
-    chance.
+    ``vector`` is the cosine, ``fused`` both by reciprocal rank, ``none`` chance.
     """
     check_methods(request, RETRIEVERS)
     items, skips = load_document_questions(Path(request.file), request.limit)

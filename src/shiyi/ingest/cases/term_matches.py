@@ -87,8 +87,7 @@ class Terms:
 def predicate_of(link: LayerLink) -> NamedNode:
     """Return how a mention matches: exactly, to something broader it contains, or closely.
 
-    Words that hold a term and more are narrower than it: a floating rapid pulse has the broad match
-    floating pulse.
+    Words that contain a term are narrower: a floating rapid pulse matches floating pulse broadly.
     """
     mention, term = fold(link.case.text), fold(link.term.text)
     if link.justification in {CURATED, LEXICAL} or mention == term:

@@ -54,8 +54,7 @@ class Lexicon:
     def find(self, form: str, kinds: Sequence[str]) -> NamedNode | None:
         """Return the one concept that bears this name; None if several of a kind do.
 
-        What is called so in the first place goes before what is also called so, then the order
-        of ``kinds`` decides.
+        Preferred labels precede other labels, then the order of ``kinds`` decides.
         """
         by_kind = self._found.get(fold(form), {})
         for term in (True, False):

@@ -127,8 +127,7 @@ def load_starter(
 ) -> Starter:
     """Read ``ontology/`` whole; raise :class:`TableError` with every fault of every file.
 
-    The project's own tables have the evidence of ``ingest/evidence`` too, unless ``pointers`` is
-    false.
+    With ``pointers`` the project's own tables have the evidence of ``ingest/evidence`` too.
     """
     own = pointers and (folder is None or folder.resolve() == artefact("ontology").resolve())
     folder, schema, faults = folder or artefact("ontology"), Schema.load(), Faults()

@@ -145,8 +145,7 @@ class PageCache:
     ) -> Response:
         """Return the page as a response with an ETag.
 
-        ``language`` is that of the page, by default the one of the reader; it is empty where the
-        address alone decides.
+        ``language`` is by default that of the reader, and empty where the address decides.
         """
         page = self._page(_address(language), make)
         response = Response(content_type=content_type)

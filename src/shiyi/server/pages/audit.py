@@ -24,8 +24,7 @@ _MAX_CODE = 8_000  # characters of a link
 def audit_pages(site: Site) -> Blueprint:
     """Serve ``/audit``; verdicts are sent one by one, as soon as each is known.
 
-    A text may be private: it is neither stored nor part of an address. A link has the verdicts
-    and the claims alone.
+    A text may be private: it is not stored and in no address. A link has verdicts and claims.
     """
     routes = Blueprint("auditing", __name__)
 

@@ -197,8 +197,7 @@ class Record:
     def parts(self, added: bytes = b"") -> Iterator[bytes | memoryview]:
         """Yield the record piece by piece: it may have hundreds of megabytes.
 
-        ``added`` is the N-Quads of what comes, where the caller has them; ``self.added`` may then
-        be empty.
+        ``added`` is the N-Quads to add, in place of ``self.added``, where the caller has them.
         """
         payload: dict[str, Any] = {
             "sequence": self.sequence,
@@ -326,8 +325,7 @@ class Journal:
     def erase(self, quads: Collection[Quad]) -> int:
         """Remove some quads from every record permanently, and return how many records had any.
 
-        Numbers, keys and reasons stay. The file is replaced at once, so a kill leaves the one or
-        the other.
+        Numbers, keys and reasons stay. The file is replaced atomically.
         """
         count, path = 0, self.path.with_name(f".{self.path.name}.new")
         with path.open("wb") as file:

@@ -289,8 +289,7 @@ class Writer:
 
         ``lines`` are further quads, in N-Quads as ``canonical`` writes terms, no blank nodes. The
         store follows in a thread of its own, in order, with as many changes at a time as wait;
-        :meth:`write`, :meth:`wait` and :meth:`close` wait for it. Few quads, or blank nodes, are
-        written at once.
+        :meth:`write`, :meth:`wait` and :meth:`close` wait for it. Few quads are written at once.
         """
         added, text = tuple(add), "".join(lines).encode()
         quads = n_quads(added)

@@ -1,7 +1,6 @@
 """A user's query, and the static checks before it runs.
 
-This saves workers; it is not the defence, which is the worker's lack of sockets, its limits and
-its deadline.
+This saves workers; the defence is the worker: no sockets, limits, a deadline.
 """
 
 import re

@@ -246,8 +246,7 @@ class _Lease:
 class QueryPool:
     """Free queries in confined workers; no query prevents the next.
 
-    A change is seen by queries that begin ``settings.snapshot_seconds`` after it, or at once
-    after :meth:`refresh`.
+    Queries see a change ``settings.snapshot_seconds`` later, or after :meth:`refresh`.
 
     Queries see no restricted claims and no patients' cases
     (:mod:`shiyi.sparql.store.visibility`), but for those asked as ``whole``; with ``open_to_all``
@@ -283,8 +282,7 @@ class QueryPool:
 
         A long one lies in a file without a name until it is whole, so that one past a limit is an
         error from the first byte; one of a ``live`` query is read while it is made, and the error
-        comes at its end. The copy for the profile ``rdf11`` is made when it is first asked
-        for after a change.
+        comes at its end. The copy ``rdf11`` is made at its first use.
 
         QueryError where the query is wrong, QueryLimitError where it ran past its time, memory,
         rows, bytes or its asker's share, FormatError where ``accept`` has no fit.

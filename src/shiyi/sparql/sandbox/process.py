@@ -42,8 +42,7 @@ class WorkerGoneError(Exception):
 class Deadline:
     """When a reply must be there, on the monotonic clock; ``moments`` come before and end nothing.
 
-    Each is a time and what is called once when it is over, which may raise what ends the wait; the
-    first comes first.
+    Each is a time and what is called then, which may raise to end the wait; earliest first.
     """
 
     until: float

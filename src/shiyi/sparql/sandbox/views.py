@@ -136,8 +136,7 @@ class SnapshotViews:
     def rdf11(self, whole: bool, seconds: float) -> SharedSnapshot:
         """Acquire the same in RDF 1.1; other queries go on while that is made.
 
-        QueryLimitError where it is not made within so many seconds; it is made nevertheless, for
-        those who retry.
+        QueryLimitError where it is not made in time; later requests find it.
         """
         with self._turn:
             snapshot = self._lowered_of(self._current_for(whole))

@@ -154,8 +154,7 @@ class OxigraphStore(WritableStore):
         """Load every quad and graph name into the new folder ``path``, a third of the size.
 
         What was loaded in parts or changed since overlaps and leaves a log; loaded at once it lies
-        in order. Blank nodes keep their labels. Raise :class:`KnowledgeBaseError` where the disk is
-        full.
+        in order. Blank nodes keep their labels. Raise :class:`KnowledgeBaseError` for a full disk.
         """
         store = self._open()
         try:
