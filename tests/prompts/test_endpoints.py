@@ -2,12 +2,15 @@
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +18,7 @@ import pytest
 from typing_extensions import override
 
 from shiyi.cli import main
-from shiyi.errors import OutsideError, SettingError
+from shiyi.errors import MissingExtraError, OutsideError, SettingError
 from shiyi.prompts.openai import Probe, open_model
 from shiyi.settings import ModelSettings
 from tests.support.model_endpoints import completion
@@ -163,6 +166,36 @@ def test_each_maker_served_by_settings_and_learned_refusals(
         assert next(each["role"] for each in last["messages"]) == (
             "user" if "no_system" in quirks else "system"
         )
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_named_models_are_asked_through_litellm(
+    streamed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from openai import OpenAI
+
+    def create(base_url: str, api_key: None, extra_headers: object, **request: Any) -> Any:
+        assert api_key is None, "LiteLLM reads the keys of its makers"
+        assert extra_headers == {"x-team": "food"}
+        reaching = {name: request.pop(name) for name in ("timeout", "max_retries")}
+        client = OpenAI(base_url=base_url, api_key=KEY, **reaching)
+        return client.chat.completions.create(**request)
+
+    module = ModuleType("litellm")
+    module.__spec__ = ModuleSpec("litellm", None)
+    module.completion = create  # type: ignore[attr-defined]
+    with playing(NEWEST) as server:
+        chosen = settings_for(server, answer="litellm/maker/food", headers="x-team: food")
+        monkeypatch.setitem(sys.modules, "litellm", None)
+        with pytest.raises(MissingExtraError, match=r"shiyi\[litellm\]"):
+            open_model(chosen, {})
+        monkeypatch.setitem(sys.modules, "litellm", module)
+        model = open_model(chosen, {"OPENAI_API_KEY": "of another maker"})
+        assert model is not None
+        reply = model.complete(PROMPT, Probe, (lambda _: None) if streamed else None)
+        assert json.loads(reply.text) == {"word": "ready"}
+        assert model.quirks == {"max_completion_tokens", "no_temperature"}
+        assert server.asked[-1]["model"] == "maker/food"
 
 
 def test_schema_is_asked_for_where_there_is_form() -> None:

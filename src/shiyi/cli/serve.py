@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 from pydantic import Field
 from typer import Context, Option
@@ -253,16 +254,10 @@ class Tools:
             raise _tool_error(
                 UsageError(f"words have 1 to 200 characters, limit is 1 to {MAX_CONCEPTS}")
             )
-        concepts = self._site.complete(words.strip(), language, limit)
         return {
             "concepts": [
-                {
-                    "iri": suggestion.iri,
-                    "label_zh": suggestion.label_zh,
-                    "label_en": suggestion.label_en,
-                    "kind": suggestion.kind,
-                }
-                for suggestion in concepts
+                ConceptMatch(iri=c.iri, label_zh=c.label_zh, label_en=c.label_en, kind=c.kind)
+                for c in self._site.complete(words.strip(), language, limit)
             ]
         }
 
@@ -334,19 +329,11 @@ class Tools:
 def _short_answer(values: dict[str, Any]) -> ShortAnswer:
     """Return what an assistant needs of an answer; the claims that it cites lead to the rest."""
     cited = sorted(values["citations"], key=lambda item: -item["confidence"])[:_SHOWN]
-    return {
-        "language": values["language"],
-        "answer": values["answer"],
-        "abstained": values["abstained"],
-        "missing": values["missing"],
-        "verdict": values["verdict"],
-        "warnings": values["warnings"],
-        "citations": [_citation(item) for item in sorted(cited, key=lambda item: item["number"])],
+    shown = values | {
+        "citations": [_citation(item) for item in sorted(cited, key=itemgetter("number"))],
         "more_citations": len(values["citations"]) - len(cited),
-        "follow_up": values["follow_up"],
-        "model_fault": values["model_fault"],
-        "release": values["release"],
     }
+    return cast("ShortAnswer", {name: shown[name] for name in ShortAnswer.__annotations__})
 
 
 def _citation(values: dict[str, Any]) -> Citation:

@@ -1,9 +1,12 @@
-"""Any OpenAI-compatible endpoint, asked with the parameters that it takes."""
+"""Any OpenAI-compatible endpoint, or LiteLLM, asked with the parameters that it takes."""
 
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
 from string import Template
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -11,7 +14,7 @@ import httpx2
 from pydantic import BaseModel
 from typing_extensions import override
 
-from shiyi.errors import BusyError, OutsideError, ReplyError, SettingError
+from shiyi.errors import BusyError, MissingExtraError, OutsideError, ReplyError, SettingError
 from shiyi.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
 from shiyi.prompts.chat import Completion, Listener
 from shiyi.prompts.templates import split_prompt
@@ -31,6 +34,7 @@ QUIRKS: Final[Mapping[str, tuple[str, ...]]] = {
     "no_stream": ("stream",),
 }  # fmt: skip
 Quirks = frozenset[str]
+LITELLM: Final = "litellm/"  # begins the names of models that LiteLLM asks
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class OpenAIChatModel:
 
     ``quirks`` are the keys of :data:`QUIRKS` that hold for the endpoint. Where it refuses a
     request with a 400, the quirk that its message names, else the next one, is tried and stays.
+    A name that begins with :data:`LITELLM` is asked through LiteLLM, which reads its makers' keys.
     """
 
     name: str
@@ -109,16 +114,16 @@ class OpenAIChatModel:
         self, prompt: str, form: type[BaseModel] | None, listener: Listener | None, quirks: Quirks
     ) -> tuple[Completion, Quirks]:
         """Return the reply, and the quirks that hold then."""
-        create = self.open_client().chat.completions.create
+        create = self._open_create()
         request: dict[str, Any] = _request(self.name, prompt, form, self.settings, quirks)
-        if not self.key and self.headers:
+        if not self.key and self.headers and not self.name.startswith(LITELLM):
             from openai import Omit
 
             request["extra_headers"] = {"Authorization": Omit()}
         if listener is None or "no_stream" in quirks:
             reply = create(**request)
             choice = reply.choices[0]
-            text, refusal = choice.message.content, choice.message.refusal
+            text, refusal = choice.message.content, getattr(choice.message, "refusal", None)
             completion = self._check_reply(text, refusal, choice.finish_reason, reply.usage)
             if listener is not None:
                 listener(completion.text)
@@ -126,7 +131,7 @@ class OpenAIChatModel:
         text, refusal, reason, usage = "", "", None, None
         with closing(create(stream=True, **request)) as chunks:
             for chunk in chunks:
-                usage = chunk.usage or usage
+                usage = getattr(chunk, "usage", None) or usage
                 for choice in chunk.choices[:1]:
                     refusal += getattr(choice.delta, "refusal", None) or ""
                     reason = choice.finish_reason or reason
@@ -138,6 +143,22 @@ class OpenAIChatModel:
         if reason is None:
             raise ReplyError(f"{self.name} broke off in the middle of its reply")
         return self._check_reply(text, refusal, reason, usage), quirks
+
+    def _open_create(self) -> Callable[..., Any]:
+        if not self.name.startswith(LITELLM):
+            return self.open_client().chat.completions.create
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
+        import litellm
+
+        litellm.suppress_debug_info = True  # it prints addresses beside an error
+        return partial(
+            litellm.completion,
+            base_url=self.base_url,
+            api_key=self.key or None,
+            timeout=self.settings.timeout,
+            max_retries=self.settings.retries,
+            extra_headers=dict(self.headers) or None,
+        )
 
     def open_client(self) -> "OpenAI":
         """Return the client, which is shared by all threads."""
@@ -181,7 +202,7 @@ def _request(
     instructions, data = ("", prompt) if "no_system" in quirks else split_prompt(prompt)
     messages = [{"role": "system", "content": instructions}] if instructions else []
     request: dict[str, Any] = {
-        "model": name,
+        "model": name.removeprefix(LITELLM),
         "messages": [*messages, {"role": "user", "content": data}],
         "max_completion_tokens"
         if "max_completion_tokens" in quirks
@@ -263,9 +284,10 @@ def open_model(
     """Return the model of a task, ``answer`` or ``extract``; None where the settings name none.
 
     Where ``models.extract`` names none, the model that answers reads texts too. The address is
-    ``models.answer_url`` or ``models.extract_url``, else OPENAI_BASE_URL; ``models.headers`` may
-    name variables of the environment, as ``$NAME``. Raise :class:`SettingError` for an unknown
-    quirk or a header that is none.
+    ``models.answer_url`` or ``models.extract_url``, else OPENAI_BASE_URL, which is not for LiteLLM;
+    ``models.headers`` may name variables of the environment, as ``$NAME``. Raise
+    :class:`SettingError` for an unknown quirk or a header that is none, and
+    :class:`MissingExtraError` for a model of LiteLLM without the extra ``litellm``.
     """
     if task == "extract" and not settings.extract:
         task = "answer"
@@ -275,7 +297,10 @@ def open_model(
     quirks = frozenset(settings.quirks.replace(",", " ").split())
     if unknown := quirks - QUIRKS.keys():
         raise SettingError("models.quirks", f"{min(unknown)} is none of {', '.join(QUIRKS)}")
-    base_url, key = url or env.get("OPENAI_BASE_URL"), env.get("OPENAI_API_KEY", "")
+    own = {} if name.startswith(LITELLM) else env
+    if name.startswith(LITELLM) and not find_spec("litellm"):
+        raise MissingExtraError(f"the model {name}", "litellm")
+    base_url, key = url or own.get("OPENAI_BASE_URL"), own.get("OPENAI_API_KEY", "")
     return OpenAIChatModel(name, base_url, key, settings, _headers(settings.headers, env), quirks)
 
 
