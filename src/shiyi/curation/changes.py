@@ -107,15 +107,15 @@ def read_change(store: QuadStore, iri: str) -> Change | None:
     try:
         return Change(
             iri,
-            int(_one(values, SHIYI.changeNumber)),
-            _one(values, DCTERMS.type),
-            _one(values, PROV.wasAttributedTo).removeprefix(agent("").value),
-            _one(values, PROV.generatedAtTime),
-            _one(values, RDFS.comment),
+            int(_first_text(values, SHIYI.changeNumber)),
+            _first_text(values, DCTERMS.type),
+            _first_text(values, PROV.wasAttributedTo).removeprefix(agent("").value),
+            _first_text(values, PROV.generatedAtTime),
+            _first_text(values, RDFS.comment),
             tuple(sorted(map(text, values.get(DCTERMS.subject, [])))),
-            _quads(_one(values, SHIYI.removedQuads)),
-            _quads(_one(values, SHIYI.addedQuads)),
-            _one(values, SHIYI.reverses),
+            _quads(_first_text(values, SHIYI.removedQuads)),
+            _quads(_first_text(values, SHIYI.addedQuads)),
+            _first_text(values, SHIYI.reverses),
             tuple(
                 (name, value)
                 for name in sorted(values, key=text)
@@ -143,7 +143,7 @@ def _number(value: int) -> Literal:
     return Literal(str(value), datatype=XSD_INTEGER)
 
 
-def _one(values: dict[NamedNode, list[Object]], predicate: NamedNode) -> str:
+def _first_text(values: dict[NamedNode, list[Object]], predicate: NamedNode) -> str:
     return text(next(iter(values.get(predicate, [])), None))
 
 
@@ -201,7 +201,7 @@ def state_before(state: State, thing: str, changes: Sequence[Change], number: in
     result = state
     for change in sorted(changes, key=lambda each: -each.number):
         if change.number > number and thing in change.about:
-            result = (result - frozenset(change.added)) | _own(change.removed, thing, result)
+            result = (result - frozenset(change.added)) | _own_quads(change.removed, thing, result)
     return result
 
 
@@ -221,7 +221,7 @@ def graph_name(quad: Quad) -> str:
     return place.value if isinstance(place, NamedNode) else ""
 
 
-def _own(quads: Iterable[Quad], thing: str, state: State) -> State:
+def _own_quads(quads: Iterable[Quad], thing: str, state: State) -> State:
     """Return the quads about the thing or its evidence."""
     quads = frozenset(quads)
     links = {text(q.object) for q in quads | state if q.predicate == SHIYI.evidence}

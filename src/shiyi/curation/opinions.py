@@ -66,7 +66,7 @@ class Opinions:
                     self._takers[review].append(change.iri)
                 if change.kind in _KINDS:
                     for claim in change.about:
-                        self._put(
+                        self._store_opinion(
                             Opinion(
                                 change.iri,
                                 change.number,
@@ -160,7 +160,7 @@ class Opinions:
             claims = list(self._by_claim)
         return {claim: result for claim in claims if (result := self.of(claim))}
 
-    def _put(self, opinion: Opinion) -> None:
+    def _store_opinion(self, opinion: Opinion) -> None:
         self._all[opinion.change] = opinion
         self._by_claim[opinion.claim].append(opinion.change)
 
@@ -185,7 +185,7 @@ class Opinions:
         for iri, kind in kinds.items():
             whole = iri in claims and iri in agent and iri in numbers and iri in when
             if kind in _KINDS and whole:  # what others wrote into the graph may lack anything
-                self._put(
+                self._store_opinion(
                     Opinion(
                         iri,
                         int(numbers[iri]),

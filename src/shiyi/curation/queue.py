@@ -153,7 +153,7 @@ class Queue:
         self.sequence, self.digest = self._read_table(saved, release) if saved else (None, "")
         if self.sequence is None:
             self._table.executescript(_TABLES)
-            self._put(read_rows(store), None)
+            self._insert(read_rows(store), None)
             resting = match_own(store, None, PROV.wasDerivedFrom, None, _DERIVED)
             self.cite(Counter(text(quad.object) for quad in resting))
             self._table.execute("UPDATE claim SET rested = cited")
@@ -186,7 +186,7 @@ class Queue:
         return int(sequence), str(digest)
 
     def __len__(self) -> int:
-        return self._one("SELECT count(*) FROM claim")
+        return self._number("SELECT count(*) FROM claim")
 
     def update(self, claims: Iterable[str]) -> None:
         """Reload some claims; one that is in no graph any more leaves every queue."""
@@ -197,7 +197,7 @@ class Queue:
             cited = self._rows("SELECT cited, rested, iri FROM claim WHERE cited > 0")
             for statement in ("ground WHERE claim", "claim WHERE iri"):
                 self._table.executemany(f"DELETE FROM {statement} = ?", names)  # noqa: S608
-            self._put(rows, ends)
+            self._insert(rows, ends)
             self._table.executemany(
                 "UPDATE claim SET cited = ?, rested = ? WHERE iri = ?",
                 [each for each in cited if each[2] in rows],
@@ -224,9 +224,9 @@ class Queue:
     def page(self, agent: str, chosen: Filter, offset: int = 0, count: int = 25) -> Page:
         """Return a page; claims that the curator skipped come last."""
         with self._lock:
-            where, values = self._where(agent, chosen)
+            where, values = self._condition(agent, chosen)
             self._name("skipped", self.opinions.skipped_by(agent))
-            total = self._one(f"SELECT count(*) FROM claim WHERE {where}", *values)  # noqa: S608
+            total = self._number(f"SELECT count(*) FROM claim WHERE {where}", *values)  # noqa: S608
             results = self._rows(
                 f"SELECT iri, {_SCORE} AS score, confidence, status, harm, unread FROM claim "  # noqa: S608
                 f"WHERE {where} ORDER BY iri IN skipped, unread DESC, score DESC, iri "
@@ -266,7 +266,7 @@ class Queue:
         if not 0 < len(claims) <= MOST:
             raise UsageError(f"1 to {MOST} claims are assigned at a time")
         for claim in claims:
-            if not self._one("SELECT count(*) FROM claim WHERE iri = ?", claim):
+            if not self._number("SELECT count(*) FROM claim WHERE iri = ?", claim):
                 raise UsageError(f"there is no claim {claim[:200]!r} to assign")
         notes = ((DCTERMS.audience, agent(to)),)
         return self._changes.make_all(
@@ -284,7 +284,7 @@ class Queue:
         listed = {"tier": [e.value for e in TIERS], "status": [e.value for e in STATUSES]}
         return {name: sorted(filter(None, group)) for name, group in results.items()} | listed
 
-    def _where(self, agent: str, chosen: Filter) -> tuple[str, list[object]]:
+    def _condition(self, agent: str, chosen: Filter) -> tuple[str, list[object]]:
         """Return the condition of a filter and its values."""
         equal = [name for name in _EQUAL if getattr(chosen, name)]
         terms = [f"{name} = ?" for name in equal]
@@ -320,7 +320,7 @@ class Queue:
         once = {claim for claim in opinions.reviewed_claims() if len(opinions.of(claim)) == 1}
         return once - opinions.done_by(agent)
 
-    def _put(self, rows: Mapping[str, "Row"], ends: Iterable[NamedNode] | None) -> None:
+    def _insert(self, rows: Mapping[str, "Row"], ends: Iterable[NamedNode] | None) -> None:
         """Insert rows between some concepts, or between all."""
         classes = _classes_of(self._store, self._schema, ends)
         ranks = {
@@ -361,7 +361,7 @@ class Queue:
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return self._table.execute(query, values).fetchall()
 
-    def _one(self, query: str, *values: object) -> int:
+    def _number(self, query: str, *values: object) -> int:
         with self._lock:
             return int(self._table.execute(query, values).fetchone()[0])
 

@@ -169,7 +169,7 @@ def drop_evidence(
         add: list[Quad] = []
         for claim in touched:
             if isinstance(claim, NamedNode):
-                quads, retained_quads = _without(store, claim, claims, old_nodes)
+                quads, retained_quads = _reduce_claim(store, claim, claims, old_nodes)
                 remove += quads
                 add += retained_quads
                 counts["claims"] += not retained_quads
@@ -187,7 +187,7 @@ def drop_quads(writer: Writer, quads: Sequence[Quad], release: str, counts: dict
         _remove(writer, part, [], release)
 
 
-def _without(
+def _reduce_claim(
     store: QuadStore, claim: NamedNode, claims: Graph, gone: set[NamedNode]
 ) -> tuple[list[Quad], list[Quad]]:
     """Return the quads a claim loses with some evidence, and its new confidence."""

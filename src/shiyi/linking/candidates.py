@@ -164,7 +164,7 @@ class NearNames:
         places = {
             place
             for place in self._sounds.under(" ".join(merge_similar_sounds(pinyin)))
-            if _alike(labels[place].text, text)
+            if _share_character(labels[place].text, text)
         }
         if not places and len(text) > 2:
             places = {
@@ -338,7 +338,7 @@ def _count_shared(one: str, other: str) -> int:
     return sum(left == right for left, right in zip(one, other, strict=False))
 
 
-def _alike(one: str, other: str) -> bool:
+def _share_character(one: str, other: str) -> bool:
     """Return whether two homophones share a character that tells something."""
     shared = {left for left, right in zip(one, other, strict=False) if left == right}
     return bool(shared) if len(other) > 2 else bool(shared - _COMMON)

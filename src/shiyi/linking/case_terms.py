@@ -202,7 +202,7 @@ def _nearest_by_iri(cosines: Vectors, entries: Sequence[LayerEntry]) -> list[int
     return list(best.values())
 
 
-def _both(cosines: Vectors, cases: Sequence[LayerEntry], terms: Sequence[LayerEntry]) -> Pairs:
+def _combine(cosines: Vectors, cases: Sequence[LayerEntry], terms: Sequence[LayerEntry]) -> Pairs:
     mutual = _mutual(cosines, cases, terms)
     return {
         (case, term)
@@ -222,7 +222,7 @@ def _mutual(
 
 _Chooser = Callable[[Vectors, Sequence[LayerEntry], Sequence[LayerEntry]], Pairs]
 _DIRECTIONS: Mapping[str, _Chooser] = {
-    "case_to_term": _from_cases, "term_to_case": _from_terms, "mutual": _both,
+    "case_to_term": _from_cases, "term_to_case": _from_terms, "mutual": _combine,
 }  # fmt: skip
 
 

@@ -154,10 +154,12 @@ class LabelIndex:
         columns |= Strings.of(c.iri for c in concepts).arrays("concept.iri")
         columns |= Strings.of(n.text for n in labels).arrays("label.text")
         for name in ("cui", "notation"):
-            columns |= _few(name, {i: v for i, c in enumerate(concepts) if (v := getattr(c, name))})
+            columns |= _sparse(
+                name, {i: v for i, c in enumerate(concepts) if (v := getattr(c, name))}
+            )
         for name in _MAIN:  # mostly the first preferred label, which is not repeated
             first = _preferred_labels(labels, name)
-            columns |= _few(
+            columns |= _sparse(
                 name,
                 {
                     i: v
@@ -211,7 +213,7 @@ def _preferred_labels(labels: Sequence[Label], language: str) -> dict[int, str]:
     }
 
 
-def _few(name: str, values: Mapping[int, str]) -> dict[str, Array]:
+def _sparse(name: str, values: Mapping[int, str]) -> dict[str, Array]:
     """Write what few concepts have."""
     texts = Strings.of(values.values()).arrays(f"concept.{name}")
     return {f"concept.{name}.at": np.array([*values], np.uint32)} | texts

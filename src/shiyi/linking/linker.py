@@ -329,7 +329,7 @@ class AmendedLinker(Linker):
     def link(
         self, text: str, language: str | None = None, *, guess: bool = True
     ) -> tuple[Mention, ...]:
-        mentions = [self._now(each) for each in self._before.link(text, language, guess=guess)]
+        mentions = [self._update(each) for each in self._before.link(text, language, guess=guess)]
         for name in self._own.link(text, language, guess=False):
             size = name.end - name.start
             around = [m for m in mentions if m.start < name.end and name.start < m.end]
@@ -361,7 +361,7 @@ class AmendedLinker(Linker):
         results = [row for row in before if row[0].iri not in self._concepts]
         return tuple(sorted((*results, *self._own.corrections(mention)), key=lambda row: row[1]))
 
-    def _now(self, mention: Mention) -> Mention:
+    def _update(self, mention: Mention) -> Mention:
         """Return a mention without the concepts that have lost its name."""
         meant = (mention.iri, *mention.alternatives)
         stands = tuple(each for each in meant if self._stands(mention, each))

@@ -131,7 +131,7 @@ def _sex(_: str, value: object) -> str:
     return str(value)
 
 
-def _word(name: str, value: object) -> str:
+def _value_text(name: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > _MAX_CHARS:
         raise UsageError(f"profile.{name} is a text of at most {_MAX_CHARS} characters")
     return value.strip()
@@ -140,10 +140,10 @@ def _word(name: str, value: object) -> str:
 def _words(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or len(value) > _MAX_ITEMS:
         raise UsageError(f"profile.{name} is a list of at most {_MAX_ITEMS} names")
-    return tuple(word for word in (_word(name, item) for item in value) if word)
+    return tuple(word for word in (_value_text(name, item) for item in value) if word)
 
 
 _READERS = {
     "age": _age, "sex": _sex, "pregnant": _flag, "lactating": _flag, "medicines": _words,
-    "allergies": _words, "conditions": _words, "constitution": _word, "avoids": _words,
+    "allergies": _words, "conditions": _words, "constitution": _value_text, "avoids": _words,
 }  # fmt: skip

@@ -203,7 +203,7 @@ class Retrier:
             sleep=self._sleep,
             reraise=True,
         )
-        completion, read = attempts(lambda: self._once(text, form))
+        completion, read = attempts(lambda: self._attempt(text, form))
         self._replies.keep(self.model.name, prompt.version, text, completion, self.release)
         return read
 
@@ -223,7 +223,7 @@ class Retrier:
         jittered = backing * random.uniform(0.5, 1.0)  # noqa: S311 - spreads calls, guards nothing
         return min(max(jittered, least), self._settings.wait_most)
 
-    def _once(self, text: str, form: type[Form]) -> tuple[Completion, Form]:
+    def _attempt(self, text: str, form: type[Form]) -> tuple[Completion, Form]:
         started, completion, faults = time.monotonic(), Completion(""), list[str]()
         try:
             completion = self.model.complete(text, form)

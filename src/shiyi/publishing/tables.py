@@ -228,10 +228,10 @@ LEVELS = ("knowledge_assertion", "logical_entailment", "prediction")
 AGENTS = ("manual_agent", "automated_agent", "computational_model")
 
 
-def _surest(values: str, order: Sequence[str]) -> str:
+def _best_value(values: str, order: Sequence[str]) -> str:
     """Return the first of ``order`` among values joined with bars.
 
-    >>> _surest("not_provided|prediction", LEVELS), _surest("not_provided", LEVELS)
+    >>> _best_value("not_provided|prediction", LEVELS), _best_value("not_provided", LEVELS)
     ('prediction', 'not_provided')
     """
     given = values.split("|")
@@ -277,8 +277,8 @@ def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
             claim["p"],
             _curie(claim["o"]),
             claim["confidence"],
-            _surest(claim["knowledge_level"], LEVELS),
-            _surest(claim["agent_type"], AGENTS),
+            _best_value(claim["knowledge_level"], LEVELS),
+            _best_value(claim["agent_type"], AGENTS),
             _INFORES,
             "|".join(sorted(papers.get(claim["claim"], ()))),
             "true" if claim["polarity"] == "negative" else "false",

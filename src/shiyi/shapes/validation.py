@@ -237,7 +237,9 @@ class DataFingerprint:
         paths = set[str]()
         for shape, path in shapes.subject_objects(SH.path):
             if not _is_blind(shape, shapes):
-                paths |= {str(path)} if isinstance(path, URIRef) else set(_within(path, shapes))
+                paths |= (
+                    {str(path)} if isinstance(path, URIRef) else set(_path_properties(path, shapes))
+                )
         return cls(frozenset(terms), frozenset(paths))
 
     def names(self, term: NamedNode) -> bool:
@@ -271,7 +273,7 @@ def _is_blind(shape: "Node", shapes: "Graph") -> bool:
     return True
 
 
-def _within(path: "Node", shapes: "Graph") -> Iterable[str]:
+def _path_properties(path: "Node", shapes: "Graph") -> Iterable[str]:
     """Yield every property of a path that is more than one."""
     from rdflib import URIRef
 

@@ -120,7 +120,7 @@ class Comparison:
                     best[row.claim] = row
                 if not (subject := _subject(table, record, subjects)):
                     continue
-                if table.same and not self._same(subject, record.cells[table.same]):
+                if table.same and not self._shares_ingredients(subject, record.cells[table.same]):
                     continue
                 for relation in table.complete if corpus.kind == "row" else ():
                     self._add_values(lists[subject, relation], table, relation, record)
@@ -159,7 +159,7 @@ class Comparison:
                 end = len(record.cells[table.cited]) if corpus.kind == "read" else 0
                 yield _pointer(corpus, table, record, claim, (verdict, 0, end), table.cited)
 
-    def _same(self, subject: str, text: str) -> bool:
+    def _shares_ingredients(self, subject: str, text: str) -> bool:
         """Return whether half of the ingredients agree both ways, as homonyms do not."""
         claimed = self._ingredients.get(subject, set())
         members = self._reader.list_members("hasIngredient", text)

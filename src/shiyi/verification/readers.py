@@ -70,7 +70,7 @@ class Reader:
         return self._by_range[classes]
 
     @cached_property
-    def _above(self) -> dict[str, frozenset[str]]:
+    def _ancestors(self) -> dict[str, frozenset[str]]:
         results: dict[str, frozenset[str]] = {}
 
         def of(each: str) -> frozenset[str]:
@@ -94,8 +94,8 @@ class Reader:
         if relation in EXACT or relation in VALUES or relation.startswith(INVERSE):
             return False
         if relation in SAFETY:
-            return bool(found & self._above[claimed])
-        return any(claimed in self._above[each] for each in found)
+            return bool(found & self._ancestors[claimed])
+        return any(claimed in self._ancestors[each] for each in found)
 
     def values_in(self, relation: str, text: str) -> frozenset[str]:
         """Return the concepts that ``text`` states for a relation: named, and not denied."""
@@ -133,7 +133,7 @@ class Reader:
             return None
         if claimed in result:
             return Verdict.SUPPORTS
-        near = any(claimed in self._above[x] or x in self._above[claimed] for x in result)
+        near = any(claimed in self._ancestors[x] or x in self._ancestors[claimed] for x in result)
         return None if near else Verdict.CONTRADICTS
 
     def items(self, relation: str, text: str, claimed: str) -> Verdict | None:

@@ -70,7 +70,7 @@ def test_hierarchy_cache_is_bounded_by_concepts(
         facts = opened(base)
         concepts = [iri for iri, _ in zip(facts.broader, range(100), strict=False)]
         found = [(facts.above(each), facts.below(each)) for each in concepts]
-        for retained in (facts._above, facts._below):
+        for retained in (facts._ancestors, facts._descendants):
             assert retained.cache_info().currsize == 20  # type: ignore[attr-defined] # of lru_cache
         assert found == [(facts.above(each), facts.below(each)) for each in concepts]
         assert any(len(above) > 1 for above, _ in found)

@@ -176,7 +176,7 @@ class Facts:
 
     def above(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all broader concepts, nearest first."""
-        return self._above(iri)
+        return self._ancestors(iri)
 
     def medicines_in(self, iri: str) -> tuple[str, ...]:
         """List a medicine and the single medicines that it combines; nothing for a class."""
@@ -185,18 +185,18 @@ class Facts:
 
     def below(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all narrower concepts, nearest first."""
-        return self._below(iri)
+        return self._descendants(iri)
 
     @cached_property
     def _belongs(self) -> dict[tuple[str, tuple[NamedNode, ...]], bool]:
         return {}
 
     @cached_property
-    def _above(self) -> Callable[[str], tuple[str, ...]]:
+    def _ancestors(self) -> Callable[[str], tuple[str, ...]]:
         return lru_cache(_CACHED)(partial(_reach, self.broader))
 
     @cached_property
-    def _below(self) -> Callable[[str], tuple[str, ...]]:
+    def _descendants(self) -> Callable[[str], tuple[str, ...]]:
         return lru_cache(_CACHED)(partial(_reach, self.narrower))
 
     @cached_property

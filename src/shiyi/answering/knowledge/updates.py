@@ -317,7 +317,7 @@ def _open_state(
 ) -> LiveState:
     file = open_facts(base.folder / "index", base.release, schema)
     projection = Projection.load(base.folder / "index", base.release, file.claims)
-    claims, concepts = _since(base, file, hidden)
+    claims, concepts = _list_changed(base, file, hidden)
     changed = claims if file.texts else None
     facts = file.facts
     if claims or concepts:
@@ -413,7 +413,7 @@ def write_state(
     projection.save(folder, ranking or PageRankSettings(), claims)
 
 
-def _since(
+def _list_changed(
     base: KnowledgeBase, file: FactFile, hidden: Collection[str]
 ) -> tuple[list[str], list[str]]:
     """List claims and concepts to reload; ``IndexMismatchError`` for too many."""

@@ -153,7 +153,9 @@ def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) ->
     else:
         way = descend(runtime, embedder, entities, settings.beam, settings.levels)
         way = _sure(way, len(entities), settings.class_distance)
-    cases, facets, remarks = _like(query, runtime, entities, [leaf for leaf, _ in way.leaves])
+    cases, facets, remarks = _find_similar(
+        query, runtime, entities, [leaf for leaf, _ in way.leaves]
+    )
     patterns = _patterns(runtime, [leaf for leaf, _ in way.leaves], cases)
     claims = _claims(query, runtime, patterns)
     steps = (*way.steps, facets, {"step": "patterns", "patterns": sorted(patterns)})
@@ -228,7 +230,7 @@ def _fits(
     ]
 
 
-def _like(
+def _find_similar(
     query: Query, runtime: Runtime, entities: Sequence[str], leaves: Iterable[str]
 ) -> tuple[tuple[Case, ...], Mapping[str, Any], tuple[str, ...]]:
     """Return cases of the classes from patients like this one; relax facets if need be."""

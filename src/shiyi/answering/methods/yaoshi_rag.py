@@ -196,7 +196,7 @@ def retrieve_rotate(query: Query, runtime: Runtime, model: ChatModel | None) -> 
 
 def _retrieve(kind: str, query: Query, runtime: Runtime) -> Retrieval:
     settings = runtime.settings.baselines
-    facts = _within(query, runtime, settings.hops)
+    facts = _collect_claims(query, runtime, settings.hops)
     embedding = runtime.shelf.translation(kind)
     distances = {
         fact.claim: embedding.distance(fact.subject, fact.predicate.value, fact.object)
@@ -211,7 +211,7 @@ def _retrieve(kind: str, query: Query, runtime: Runtime) -> Retrieval:
     return assemble(query, runtime, ranked_facts, (), steps)
 
 
-def _within(query: Query, runtime: Runtime, hops: int) -> dict[str, Fact]:
+def _collect_claims(query: Query, runtime: Runtime, hops: int) -> dict[str, Fact]:
     """Collect the claims at most ``hops`` from the question's concepts."""
     facts: dict[str, Fact] = {}
     reached, front = set(query.concepts), set(query.concepts)

@@ -207,7 +207,7 @@ def _pool(
         return [_candidate(iri, ends[iri], parsed, facts) for iri in _likeliest(ends)], []
     others = (iri for iri in _fitting_only(parsed, facts) if iri not in ends)
     return (
-        [_candidate(iri, ends[iri], parsed, facts) for iri in _near(ends, parsed, facts)],
+        [_candidate(iri, ends[iri], parsed, facts) for iri in _select(ends, parsed, facts)],
         [_candidate(iri, [], parsed, facts) for iri in others],
     )
 
@@ -238,7 +238,7 @@ def _is_of(iri: str, groups: Collection[str], facts: Facts) -> bool:
     )
 
 
-def _near(ends: Mapping[str, list[Path]], parsed: Question, facts: Facts) -> list[str]:
+def _select(ends: Mapping[str, list[Path]], parsed: Question, facts: Facts) -> list[str]:
     """Select the likeliest of those that fit season and form, and of the others."""
     fitting = {iri for iri in ends if _fits(iri, parsed, facts)}
     parts = ({i: ends[i] for i in ends if (i in fitting) == fits} for fits in (True, False))

@@ -122,7 +122,7 @@ def _cases(store: QuadStore) -> Iterator[Case]:
     samples = list_sample_sources(store)
     for quad in match_own(store, None, RDF.type, SHIYI.PatientCase, None):
         case = text(quad.subject)
-        own = _own(store, case)
+        own = _values(store, case)
         source = _first(own, PROV.wasDerivedFrom)
         yield Case(
             case,
@@ -143,7 +143,7 @@ def list_sample_sources(store: QuadStore) -> frozenset[str]:
 
 
 def _words(store: QuadStore, node: str) -> Words:
-    own = _own(store, node)
+    own = _values(store, node)
     match = next((p for p in _MATCHES if p in own), None)
     return Words(
         node,
@@ -164,7 +164,7 @@ def chains(store: QuadStore, school: str = "") -> Iterator[Chain]:
     }
     quads = match_own(store, None, RDF.type, SHIYI.ReasoningChain, None)
     for quad in sorted(quads, key=lambda q: (str(q.graph_name), text(q.subject))):
-        own, node, place = _own(store, text(quad.subject)), quad.subject, quad.graph_name
+        own, node, place = _values(store, text(quad.subject)), quad.subject, quad.graph_name
         if not isinstance(place, NamedNode):
             continue
         by = schools.get(place, "")
@@ -172,7 +172,7 @@ def chains(store: QuadStore, school: str = "") -> Iterator[Chain]:
             continue
         reasoning: dict[NamedNode, list[str]] = {}
         for derived in store.match(None, PROV.wasDerivedFrom, node, place):
-            reasoning = _own(store, text(derived.subject))
+            reasoning = _values(store, text(derived.subject))
         origins = reasoning.get(PROV.wasDerivedFrom, ())
         yield Chain(
             text(node),
@@ -204,7 +204,7 @@ def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
                 yield json.dumps({"messages": messages}, ensure_ascii=False)
 
 
-def _own(store: QuadStore, node: str) -> dict[NamedNode, list[str]]:
+def _values(store: QuadStore, node: str) -> dict[NamedNode, list[str]]:
     values: dict[NamedNode, list[str]] = defaultdict(list)
     for quad in store.match(NamedNode(node), None, None, None):
         if isinstance(quad.object, NamedNode | Literal):

@@ -240,7 +240,7 @@ class Library:
             for claim, passages in read_in.items():
                 for passage in passages:
                     read[passage].append(claim)
-            units = state.select(_any(_terms("claims", touched), _terms("iri", [*read])))
+            units = state.select(_join_queries(_terms("claims", touched), _terms("iri", [*read])))
             kinds, writer = state.kinds.copy(), self._index.writer(_HEAP, num_threads=1)
             for number, unit in units.items():
                 if unit.kind == CLAIM:
@@ -281,7 +281,7 @@ class Library:
             asked = rare or asked
         if not asked or k < 1:
             return ()
-        query = _any(*(_term("words", word) for word in asked))
+        query = _join_queries(*(_term("words", word) for word in asked))
         hits = state.searcher.search(_narrow_query(query, kinds, claims), k).hits
         return tuple(Hit(state.read(address)[1], score) for score, address in hits)
 
@@ -369,11 +369,11 @@ def _term(name: str, value: str | int) -> Query:
 
 def _terms(name: str, values: Collection[str] | Collection[int]) -> Query:
     if 0 < len(values) <= _SINGLY:
-        return _any(*(_term(name, value) for value in values))
+        return _join_queries(*(_term(name, value) for value in values))
     return Query.term_set_query(_SCHEMA, name, list(values))
 
 
-def _any(*queries: Query) -> Query:
+def _join_queries(*queries: Query) -> Query:
     return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 

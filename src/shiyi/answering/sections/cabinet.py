@@ -322,7 +322,7 @@ class _CombinationChecker:
                 if each.against in meets:
                     reasons.setdefault(each.claims, self.reason(each))
         ranked = sorted(reasons.values(), key=lambda each: SEVERITIES.index(each.severity))
-        adds = [each for each in added if _both(each, one, other)]
+        adds = [each for each in added if _joins_both(each, one, other)]
         if not ranked:
             ranked = [self.sum_effect(each, one, other) for each in adds]
         if set(one.end).intersection(other.end):
@@ -401,7 +401,7 @@ class _CombinationChecker:
         yield from sorted(concerns, key=lambda concern: SEVERITIES.index(concern.reason.severity))
 
 
-def _both(added: SharedEffects, one: Thing, other: Thing) -> bool:
+def _joins_both(added: SharedEffects, one: Thing, other: Thing) -> bool:
     ends = {r.end for r in added.records}
     return one.end in ends and other.end in ends
 

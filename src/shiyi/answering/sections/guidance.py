@@ -182,7 +182,7 @@ def _reach(context: AnswerContext, named: Senses) -> Reach:
     own = [(state,) for state in states if state not in every]
     for origin, senses in enumerate((*named, *own)):
         for place, sense in enumerate(senses):
-            for iri, distance in _near(context, sense):
+            for iri, distance in _neighbours(context, sense):
                 known = reach[iri].get(origin)
                 far = distance + bool(place)
                 if senses[0] == _INFANT != iri:
@@ -191,7 +191,7 @@ def _reach(context: AnswerContext, named: Senses) -> Reach:
     return reach
 
 
-def _near(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
+def _neighbours(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
     """Yield a concept and what is near to it, each with its distance."""
     facts = context.facts
     above = facts.above(iri)

@@ -101,7 +101,7 @@ class _Search:
             )
             front, results = [], list[tuple[frozenset[str], str]]()
             for node in nodes:
-                answer = self._without(node)
+                answer = self._repeat(node)
                 if answer is None:
                     break
                 labels = (r.label for r in answer.recommendations if target and r.iri == target.iri)
@@ -130,7 +130,7 @@ class _Search:
                 if value != now[outcome]:
                     yield Pivot(outcome, "accept", self._cite((fact,)), now[outcome], value)
 
-    def _without(self, claims: frozenset[str]) -> Answer | None:
+    def _repeat(self, claims: frozenset[str]) -> Answer | None:
         """Return the answer without claims and what is derived from them; None at the limit."""
         if claims not in self._answers:
             if len(self._answers) > self.asks:

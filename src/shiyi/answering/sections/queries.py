@@ -112,12 +112,12 @@ def compile_list(frame: Frame, facts: Facts) -> str:
     if is_ranked(frame):
         ranked = _ranked_by(frame, conditions)
         order, most = ("ASC", _MOST) if frame.has_cue("least") else ("DESC", kinds.limit or 10)
-        return _whole(
+        return _query_text(
             "?thing (COUNT(DISTINCT ?ranked) AS ?count)",
             f"{body}\n  ?thing {_path(ranked)} ?ranked .{_of_dishes(frame)}",
             f"GROUP BY ?thing ORDER BY {order}(?count) ?thing LIMIT {most}",
         )
-    return _whole("DISTINCT ?thing", body, f"ORDER BY ?thing LIMIT {_MOST}")
+    return _query_text("DISTINCT ?thing", body, f"ORDER BY ?thing LIMIT {_MOST}")
 
 
 def is_ranked(frame: Frame) -> bool:
@@ -135,10 +135,10 @@ def describe_query(things: Sequence[str], predicates: Iterable[NamedNode]) -> st
         "  ?thing ?relation ?value .\n"
         f"  ?claim {_curie(RDF.reifies)} <<( ?thing ?relation ?value )>> ."
     )
-    return _whole("?thing ?relation ?value ?claim", body, "ORDER BY ?thing ?relation")
+    return _query_text("?thing ?relation ?value ?claim", body, "ORDER BY ?thing ?relation")
 
 
-def _whole(selected: str, body: str, tail: str) -> str:
+def _query_text(selected: str, body: str, tail: str) -> str:
     prefixes = "\n".join(f"PREFIX {name}: <{PREFIXES[name]}>" for name in _PREFIX)
     return f"{prefixes}\nSELECT {selected} WHERE {{\n  {body}\n}} {tail}"
 

@@ -415,7 +415,7 @@ def _verdict_line(context: AnswerContext, level: str, findings: Sequence[Finding
     for n, (text, same) in enumerate(phrases):
         facts = tuple({f.claim: f for x in same for f in x.stated_claims}.values())
         before = mark if n else lead(context, level)
-        pieces.append((before + text + _aside(context, same, alone=len(phrases) == 1), facts))
+        pieces.append((before + text + _remark(context, same, alone=len(phrases) == 1), facts))
     pieces.append((verbalizer.stop, ()))
     texts = _reasons(context, findings)
     if findings[0].facts and verbalizer.mostly_cases(findings[0].fact):
@@ -464,7 +464,7 @@ def _phrases(context: AnswerContext, items: Iterable[Finding]) -> list[tuple[str
     return phrases
 
 
-def _aside(context: AnswerContext, findings: Sequence[Finding], *, alone: bool) -> str:
+def _remark(context: AnswerContext, findings: Sequence[Finding], *, alone: bool) -> str:
     """Write in brackets the rating, of what else it is recorded, and how that is known."""
     verbalizer, facts = context.verbalizer, [f.fact for f in findings if f.facts]
     parts = [_grade(context, facts)]

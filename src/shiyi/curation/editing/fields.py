@@ -142,7 +142,7 @@ class ShapeForms:
 
     def relations(self, classes: Iterable[str]) -> tuple[str, ...]:
         """List the relations that a thing of these classes may have, by local name."""
-        above = self._above(classes)
+        above = self._superclasses(classes)
         by_shape = {e.path for target in above for e in self.constraints.get(target, ())}
         by_domain = {n for n, p in self.schema.properties.items() if p.domain & above}
         known = (by_shape | by_domain) & self.schema.properties.keys()
@@ -152,7 +152,7 @@ class ShapeForms:
     def object_field(self, relation: str, classes: Iterable[str]) -> Field:
         """Return the field of the object of ``relation`` for a subject of these classes."""
         prop = self.schema.property(relation)
-        above = self._above(classes)
+        above = self._superclasses(classes)
         values = tuple(
             constraint
             for target in sorted(above)
@@ -185,7 +185,7 @@ class ShapeForms:
 
     def shape_of(self, path: str, message: str, classes: Iterable[str] = ()) -> str:
         """Name the shape that says ``message`` of ``path``; nearest to ``classes`` first."""
-        above = self._above(classes)
+        above = self._superclasses(classes)
         fitting = [
             each
             for value in self.constraints.values()
@@ -201,7 +201,7 @@ class ShapeForms:
             return False
         return not prop.domain & {"Claim", "Evidence", "Passage", "Section", "PatientCase"}
 
-    def _above(self, classes: Iterable[str]) -> frozenset[str]:
+    def _superclasses(self, classes: Iterable[str]) -> frozenset[str]:
         return frozenset(above for name in classes for above in self.schema.superclasses(name))
 
     def _kinds(self, groups: Iterable[frozenset[str]]) -> tuple[str, ...]:

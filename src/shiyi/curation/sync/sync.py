@@ -282,10 +282,10 @@ def sync_claims(
     for iri in sorted(done):
         claim = load_claim(store, iri)
         claim = claim if claim is not None and claim.home == ACCEPTED else None
-        _one(result, values.get(iri, []), claim, weights, iri)
+        _write_cells(result, values.get(iri, []), claim, weights, iri)
 
 
-def _one(
+def _write_cells(
     result: Outgoing,
     values: list[ClaimCell],
     stored: StoredClaim | None,
@@ -304,7 +304,7 @@ def _one(
             known[evidence.iri(NamedNode(iri)).value].append((cell, evidence))
     leaving: dict[int, tuple[ClaimCell, list[Evidence]]] = {}
     for name, places in known.items():
-        if name in record and _same(record[name], [e for _, e in places]):
+        if name in record and _is_same_evidence(record[name], [e for _, e in places]):
             record.pop(name)
             continue
         for cell, evidence in places:
@@ -319,7 +319,7 @@ def _one(
             result.claims += 1
 
 
-def _same(one: Evidence, others: list[Evidence]) -> bool:
+def _is_same_evidence(one: Evidence, others: list[Evidence]) -> bool:
     """Return whether rows state a piece of evidence as the base does; qualifiers add up."""
     qualifiers = {pair for evidence in others for pair in evidence.qualifiers}
     return set(one.qualifiers) == qualifiers and all(

@@ -122,7 +122,9 @@ class Tables:
 
     def patch(self) -> str:
         """Write a patch that ``git apply`` takes, from the folder above the tables."""
-        return "".join(_one(path, before, after) for path, before, after in self.changed_files())
+        return "".join(
+            _diff_file(path, before, after) for path, before, after in self.changed_files()
+        )
 
     def write(self, root: Path) -> list[str]:
         """Write every changed file below ``root``; return their paths."""
@@ -137,7 +139,7 @@ class Tables:
         return created
 
 
-def _one(path: str, before: str, after: str) -> str:
+def _diff_file(path: str, before: str, after: str) -> str:
     created = difflib.unified_diff(
         before.splitlines(keepends=True),
         after.splitlines(keepends=True),

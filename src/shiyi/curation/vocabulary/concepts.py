@@ -114,7 +114,7 @@ def form_quads(store: QuadStore, node: NamedNode) -> set[Quad]:
 
 def find_faults(store: QuadStore, concept: Concept, is_new: bool) -> tuple[Fault, ...]:
     """List the faults of a concept apart from those of the shapes."""
-    return (*_names(store, concept, is_new), *_texts(concept), *_above(store, concept))
+    return (*_names(store, concept, is_new), *_texts(concept), *_broader_faults(store, concept))
 
 
 def _names(store: QuadStore, concept: Concept, is_new: bool) -> Iterator[Fault]:
@@ -154,7 +154,7 @@ def _texts(concept: Concept) -> Iterator[Fault]:
                 yield fault(name, "control")
 
 
-def _above(store: QuadStore, concept: Concept) -> Iterator[Fault]:
+def _broader_faults(store: QuadStore, concept: Concept) -> Iterator[Fault]:
     kind = KINDS.get(concept.class_name, "")
     for each in concept.broader:
         above = load_concept(store, ID + each) if each.isascii() else None

@@ -53,7 +53,7 @@ def merge_concepts(store: QuadStore, source: str, target: str, reason: str) -> E
     new_quads += [
         *moved_claims[1],
         *_moved_mappings(store, one.iri, other.iri),
-        *_below(store, one.iri, other.iri),
+        *_narrower_quads(store, one.iri, other.iri),
     ]
     new_quads += retired_quads(RetiredConcept(one.id, one.zh, one.en, other.id, reason))
     return _edit("merge", (source, target), quads, new_quads)
@@ -86,7 +86,7 @@ def deprecate_concept(store: QuadStore, source: str, replacement: str, reason: s
     stone = RetiredConcept(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
     new_quads = [*retired_quads(stone)]
     if replacement:
-        new_quads += _below(store, one.iri, NamedNode(replacement))
+        new_quads += _narrower_quads(store, one.iri, NamedNode(replacement))
     return _edit("deprecate", (source,), quads, new_quads)
 
 
@@ -158,7 +158,7 @@ def _moved_mappings(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterato
         yield from row_quads(cells, place, SHIYI.candidate, new.value, mapping.object)
 
 
-def _below(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
+def _narrower_quads(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
     for node in narrower(store, old):
         if node != new:
             yield Quad(node, SKOS.broader, new, DEFAULT)

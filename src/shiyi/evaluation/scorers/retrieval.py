@@ -140,8 +140,8 @@ class StatementReader:
         return Prediction(("false",), frozenset({"false"}), abstained=True)
 
     def _are_joined(self, one: str, other: str, predicates: frozenset[str]) -> bool:
-        ends = {other, *(self._above(other) if self.inherit else ())}
-        starts = {one, *(self._above(one) if self.inherit else ())}
+        ends = {other, *(self._ancestors(other) if self.inherit else ())}
+        starts = {one, *(self._ancestors(one) if self.inherit else ())}
         return self._is_claimed(one, ends, predicates) or self._is_claimed(
             other, starts, predicates
         )
@@ -152,7 +152,7 @@ class StatementReader:
             for link in self.view.links.get(node, ())
         )
 
-    def _above(self, node: str) -> list[str]:
+    def _ancestors(self, node: str) -> list[str]:
         links = self.view.links.get(node, ())
         return [link.other for link in links if link.predicate == BROADER and link.forward]
 

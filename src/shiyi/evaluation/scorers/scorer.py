@@ -162,7 +162,7 @@ class RelationScorer:
         """Return for each option the confidence of the answering claim, else 0."""
         predicates = find_predicates(stem)
         seeds = {iri for senses in self.linking.concepts(stem, predicates) for iri in senses}
-        seeds |= {above for iri in seeds for above in self._above(iri)}
+        seeds |= {above for iri in seeds for above in self._ancestors(iri)}
         return [self._best(seeds, option, predicates) for option in options]
 
     def _best(self, seeds: set[str], option: str, predicates: frozenset[str]) -> float:
@@ -177,7 +177,7 @@ class RelationScorer:
         ]
         return max(results, default=0.0)
 
-    def _above(self, iri: str) -> list[str]:
+    def _ancestors(self, iri: str) -> list[str]:
         links = self.view.links.get(iri, ())
         return [link.other for link in links if link.predicate == BROADER and link.forward]
 

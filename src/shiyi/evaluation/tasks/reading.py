@@ -134,7 +134,7 @@ def score(
     meant = [(each["relation"], each["object"], each["polarity"]) for each in gold]
     for name, these, those in (("recall", meant, listed), ("precision", listed, meant)):
         for row in these:
-            found = any(_same(row, other) for other in those)
+            found = any(_is_same_claim(row, other) for other in those)
             values[name].append(float(found))
             values[f"{name}_{row[0]}"].append(float(found))
             if not found:
@@ -142,7 +142,7 @@ def score(
     return faults
 
 
-def _same(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
+def _is_same_claim(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
     relation, another = (_MERGED.get(row[0], row[0]) for row in (one, other))
     if relation != another or one[2] != other[2]:
         return False

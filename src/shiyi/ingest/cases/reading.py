@@ -57,13 +57,13 @@ def deidentify(text: str, identity: Mapping[str, str], removed: Counter[str]) ->
     """
     for kind, value in identity.items():
         for part in re.split(r"[;；|]", value):
-            text = _without(text, part.strip(), kind, removed)
+            text = _remove_value(text, part.strip(), kind, removed)
     for name, pattern in cues("identifiers").items():
         kind = name.rpartition(" ")[0]
         text, count = pattern.subn(_mark(kind), text)
         _count(removed, kind, count)
     for name in dict.fromkeys(_names(text)):
-        text = _without(text, name, "name", removed)
+        text = _remove_value(text, name, "name", removed)
     text, count = _NAME_CUES["over-89"].subn(_mark("age over 89"), text)
     _count(removed, "age over 89", count)
     return text
@@ -83,7 +83,7 @@ def _count(removed: Counter[str], kind: str, count: int) -> None:
         removed[kind] += count
 
 
-def _without(text: str, value: str, kind: str, removed: Counter[str]) -> str:
+def _remove_value(text: str, value: str, kind: str, removed: Counter[str]) -> str:
     """Remove each occurrence of a known value, except one too short to tell from words."""
     if len(value) < 2 or (value.isascii() and len(value) < 3):
         return text

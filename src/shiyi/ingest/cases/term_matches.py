@@ -68,7 +68,7 @@ class Terms:
             else:
                 rest.append(entry)
         if rest and self.embedder:
-            links += self._near(rest)
+            links += self._link_nearest(rest)
         for link in links:
             yield from (Quad(*triple, place) for triple in _triples(link))
 
@@ -76,7 +76,7 @@ class Terms:
     def _threshold(self) -> float:
         return self.settings.layer_distance
 
-    def _near(self, entries: Sequence[LayerEntry]) -> tuple[LayerLink, ...]:
+    def _link_nearest(self, entries: Sequence[LayerEntry]) -> tuple[LayerLink, ...]:
         if self.embedder is None:
             return ()
         return link_layers(

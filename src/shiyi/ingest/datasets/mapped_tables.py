@@ -315,7 +315,7 @@ class RowReader:
 
     def _subject(self, rule: ClaimRule, row: Row, content: Content) -> NamedNode | None:
         if rule.subject_id:
-            return self._own(_local(rule.subject_id, row), rule.subject_class, content)
+            return self._make_node(_local(rule.subject_id, row), rule.subject_class, content)
         words = row.get(rule.subject, "")
         return self._link_cell("subject", words, rule.subject_kinds, rule, row, content)
 
@@ -325,7 +325,7 @@ class RowReader:
         if rule.object_text:
             return Literal(cell, language=rule.object_language or None)
         if rule.object_id:
-            return self._own(_local(rule.object_id, row), rule.object_class, content)
+            return self._make_node(_local(rule.object_id, row), rule.object_class, content)
         if rule.iri:
             match = re.fullmatch(rule.pattern, cell)
             return NamedNode(rule.iri.replace("{}", match[1])) if match else None
@@ -348,7 +348,7 @@ class RowReader:
             content.unlinked_names.append(UnlinkedName(self._number, row, role, words))
         return node
 
-    def _own(self, local: str, class_name: str, content: Content) -> NamedNode | None:
+    def _make_node(self, local: str, class_name: str, content: Content) -> NamedNode | None:
         if not local or local in self.dropped or local == self._nameless:
             return None
         node = resource(local)

@@ -88,20 +88,20 @@ class _TextBuilder:
         if tag in _BLOCKS:
             self._end_line()
         if tag == "tr":
-            self._put("|")
+            self._append("|")
         if tag in _LEVELS_OF_TAGS:
             self._open = self._size, len(self.parts)
         self._put_words(words)
 
     def end(self, tag: str, words: str) -> None:
         if tag in {"td", "th"}:
-            self._put(" |")
+            self._append(" |")
         if tag in _LEVELS_OF_TAGS:
             self._end_heading(_LEVELS_OF_TAGS[tag])
         if tag in _BLOCKS:
             self._end_line()
         if tag == "p":
-            self._put("\n")
+            self._append("\n")
         self._put_words(words)
 
     def _end_heading(self, level: int) -> None:
@@ -114,14 +114,14 @@ class _TextBuilder:
 
     def _end_line(self) -> None:
         if self.parts and not self.parts[-1].endswith("\n"):
-            self._put("\n")
+            self._append("\n")
 
     def _put_words(self, words: str) -> None:
         words = _SPACES.sub(" ", words)
         if words != " " or (self.parts and not self.parts[-1].endswith(("\n", " "))):
-            self._put(words)
+            self._append(words)
 
-    def _put(self, text: str) -> None:
+    def _append(self, text: str) -> None:
         if text:
             self.parts.append(text)
             self._size += len(text)

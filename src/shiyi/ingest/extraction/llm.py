@@ -144,15 +144,15 @@ class LlmExtractor:
     ) -> Sequence[Extraction]:
         """Read passages, ``models.concurrency`` at a time; repair what the gate refuses."""
         language = document.language
-        readings = self._each(lambda passage: self._read(passage, language), passages)
+        readings = self._map(lambda passage: self._read(passage, language), passages)
         for _ in range(self._settings.ingest.repair_rounds):
             faulty = self._faulty(readings, document)
             if not faulty:
                 break
-            self._each(lambda row: self._repair(row[0], row[1], language), faulty)
+            self._map(lambda row: self._repair(row[0], row[1], language), faulty)
         return [self._extraction(passage, document, place) for passage in readings]
 
-    def _each(self, work: Callable[[_T], _R], things: Iterable[_T]) -> list[_R]:
+    def _map(self, work: Callable[[_T], _R], things: Iterable[_T]) -> list[_R]:
         with ThreadPoolExecutor(max(1, self._settings.models.concurrency), "shiyi-llm") as pool:
             try:
                 return list(pool.map(work, things))

@@ -53,11 +53,11 @@ class GeneralKnowledge:
                             target := self._text(quad.object)
                         ):
                             results.setdefault(quad.object, target)
-        for node in self._near(question):
+        for node in self._nearest(question):
             results.setdefault(node, self._text(node))
         return tuple(results.items())[: self.passages]
 
-    def _near(self, question: str) -> tuple[NamedNode, ...]:
+    def _nearest(self, question: str) -> tuple[NamedNode, ...]:
         nodes, rows = self._texts
         if not nodes or self.embedder is None:
             return ()

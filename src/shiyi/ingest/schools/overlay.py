@@ -171,7 +171,7 @@ def compose_reasoning(case: Case, steps: Sequence[Step], known: Sequence[str]) -
         if step.relation == "leadsTo":
             lines.append(values["leads_to"].format(s=step.subject, o=step.object))
         else:
-            word = _word(step.relation, zh)
+            word = _relation_label(step.relation, zh)
             lines.append(values["relation"].format(s=step.subject, p=word, o=step.object))
     if known:
         lines.append(values["known"].format(known=values["semicolon"].join(known)))
@@ -179,7 +179,7 @@ def compose_reasoning(case: Case, steps: Sequence[Step], known: Sequence[str]) -
     return "".join(lines) + values["answer"].format(answer=answer)
 
 
-def _word(relation: str, zh: bool) -> str:
+def _relation_label(relation: str, zh: bool) -> str:
     from shiyi.ontology.schema import Schema
 
     prop = Schema.load().property(relation)

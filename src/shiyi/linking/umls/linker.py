@@ -162,14 +162,14 @@ def covers(mention: str, name: str) -> bool:
     if len(one) != len(other):
         return "".join(one) == "".join(other)
     for word in one:
-        match = next((each for each in other if _same(word, each)), None)
+        match = next((each for each in other if _is_same_word(word, each)), None)
         if match is None:
             return False
         other.remove(match)
     return True
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same_word(one: str, other: str) -> bool:
     if one == other or other in inflections(one) or one in inflections(other):
         return True
     shorter = min(len(one), len(other))

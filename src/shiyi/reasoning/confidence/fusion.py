@@ -259,7 +259,7 @@ def weigh(
         fusion, calibration = fit_fusion(structure, seed, refused)
     parts = structure.ask(number_claims(structure), graph.confidence)
     if model is not None:
-        parts = EvidenceLevels(parts.entity, _learnt(graph, model, parts.relation), parts.path)
+        parts = EvidenceLevels(parts.entity, _predict(graph, model, parts.relation), parts.path)
     against = np.array([(disputes or {}).get(claim, 0.0) for claim in graph.claims])
     confidence = np.array(
         [
@@ -302,7 +302,7 @@ def load_rejected(store: QuadStore) -> frozenset[tuple[str, str, str]]:
     return frozenset(results)
 
 
-def _learnt(graph: Projection, model: Model, otherwise: Values) -> Values:
+def _predict(graph: Projection, model: Model, otherwise: Values) -> Values:
     rows = zip(graph.source.tolist(), graph.kind.tolist(), graph.target.tolist(), strict=True)
     learnt = otherwise.copy()
     for i, (head, kind, tail) in enumerate(rows):

@@ -258,7 +258,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     if operation.body:
         content = _content(operation.body)
         if operation.given:  # the path says it
-            content = {"application/json": {"schema": _without(operation, schemas)}}
+            content = {"application/json": {"schema": _path_body(operation, schemas)}}
         described["requestBody"] = {"required": True, "content": content}
     if operation.security:
         anonymous: list[Any] = [{}] if operation.security == "optional" else []
@@ -266,7 +266,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     return described
 
 
-def _without(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _path_body(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a body without the field that the path gives."""
     model = operation.body
     whole = schemas[model.__name__] if isinstance(model, type) else {}

@@ -185,7 +185,7 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             size=PAGE,
             foreseen=g.get("foreseen", ()),
             sheet=build_sheet(reader(), desk, live.opinions, iri) if iri else None,
-            following=_after(live, iri, chosen) if iri else "",
+            following=_next_address(live, iri, chosen) if iri else "",
             name_of=lambda iri: reader().premise(NamedNode(iri)).label,
         )
 
@@ -250,7 +250,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     @with_faults(claim_page)
     def review() -> BaseResponse | tuple[str, int]:
         decision, chosen = parse_form(Decision), Filter.of(request.form)
-        following = _after(live, decision.claim, chosen)
+        following = _next_address(live, decision.claim, chosen)
         try:
             change = desk.decide(person(), decision)
         except StaleError:
@@ -300,12 +300,12 @@ def _claim_page(pages: PageCache, desk: Desk, live: LiveQueue, **more: Any) -> s
         f"curate/{pane}.html",
         sheet=build_sheet(pages.reader(), desk, live.opinions, iri),
         parameters=chosen.parameters(),
-        following=_after(live, iri, chosen),
+        following=_next_address(live, iri, chosen),
         **more,
     )
 
 
-def _after(live: LiveQueue, claim: str, chosen: Filter) -> str:
+def _next_address(live: LiveQueue, claim: str, chosen: Filter) -> str:
     """Return the address of the claim that follows one in the queue."""
     after = live().next_after(person().name, chosen, claim)
     return f"{PREFIX}/claim?{urlencode(chosen.parameters() | {'claim': after})}" if after else ""

@@ -383,7 +383,7 @@ def explore_pages(site: Site, cache: PageCache) -> Blueprint:
             "constitution": _choices(reader, SHIYI.Constitution),
             "season": _choices(reader, SHIYI.Season),
         }
-        wish = _wish(site, choices)
+        wish = _dish_query(site, choices)
         asked = any(request.args.get(key, "").strip() for key in ("with", "constitution", "season"))
 
         def render() -> str:
@@ -443,7 +443,7 @@ def _choices(reader: Reader, kind: NamedNode) -> dict[str, Thing]:
     return {thing.iri.rpartition("/")[2]: thing for thing in things}
 
 
-def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> DishQuery:
+def _dish_query(site: Site, choices: dict[str, dict[str, Thing]]) -> DishQuery:
     nodes: dict[str, NamedNode | None] = {}
     for name, things in choices.items():
         value = request.args.get(name, "")

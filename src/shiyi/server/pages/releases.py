@@ -127,7 +127,7 @@ def releases(site: Site) -> Blueprint:
 
     @routes.get("/releases/<version>/")
     def one(version: str) -> BaseResponse:
-        return _one(site, version)
+        return _release_page(site, version)
 
     @routes.get("/releases/<version>/<path:name>")
     def file(version: str, name: str) -> BaseResponse:
@@ -136,7 +136,7 @@ def releases(site: Site) -> Blueprint:
     return routes
 
 
-def _one(site: Site, version: str) -> BaseResponse:
+def _release_page(site: Site, version: str) -> BaseResponse:
     release = find(site, version)
     kind = prefer([HTML, _JSON, *RDF_TYPES])
     if kind == HTML:

@@ -91,10 +91,10 @@ class QueryLog:
     def flush(self) -> None:
         """Write what waits."""
         with self._writing:
-            while lines := self._some():
+            while lines := self._next_lines():
                 self._file.handle(makeLogRecord({"msg": "\n".join(lines)}))
 
-    def _some(self) -> list[str]:
+    def _next_lines(self) -> list[str]:
         """Return the next lines that wait, shaped; none where nothing does."""
         lines: list[str] = []
         with suppress(Empty):

@@ -249,7 +249,7 @@ def _read(site: Site, profile: str) -> QueryRequest | None:
     """
     readers = {messages.FORM: _posted_form, "application/sparql-query": _posted_query}
     if request.method in {"GET", "HEAD"}:
-        _only(request.args.getlist("query"))
+        _check_single(request.args.getlist("query"))
         query, source = request.args.get("query"), request.args
     elif request.mimetype in readers:
         query, source = readers[request.mimetype]()
@@ -280,7 +280,7 @@ def _read(site: Site, profile: str) -> QueryRequest | None:
 def _posted_form() -> tuple[str, MultiDict[str, str]]:
     """Return the query and the fields of a form; what it leaves out may stand in the address."""
     form = messages.utf8_form()
-    _only(form.getlist("query"))
+    _check_single(form.getlist("query"))
     if request.args.getlist("query"):
         raise BadRequest("a form carries the query in its body, not in the address")
     if "query" not in form:
@@ -296,7 +296,7 @@ def _posted_query() -> tuple[str, MultiDict[str, str]]:
     return messages.utf8_body(), request.args
 
 
-def _only(queries: list[str]) -> None:
+def _check_single(queries: list[str]) -> None:
     if len(queries) > 1:
         raise BadRequest(f"a request holds one query, not {len(queries)}")
 

@@ -160,7 +160,9 @@ def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Time
     for name in PROPERTIES:
         found = _group_witnesses((each.value, each) for each in shown if each.property == name)
         if found:
-            values = (Value(k, tuple(v), _today(reader, v[0], every)) for k, v in found.items())
+            values = (
+                Value(k, tuple(v), _modern_state(reader, v[0], every)) for k, v in found.items()
+            )
             properties.append((name, tuple(values)))
     old = [each for each in shown if not each.work.is_modern]
     return Timeline(
@@ -247,7 +249,7 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
     return Work(source, titles[1], *described, book.basis, book.place, book.place_basis)
 
 
-def _today(reader: Reader, witness: Witness, witnesses: Iterable[Witness]) -> str:
+def _modern_state(reader: Reader, witness: Witness, witnesses: Iterable[Witness]) -> str:
     """Return how works of today stand to a value."""
     value, results, stated = witness.value.iri, set[str](), set[str]()
     old = False

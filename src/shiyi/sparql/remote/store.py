@@ -278,7 +278,7 @@ class RemoteStore(WritableStore):
     ) -> Iterator[Quad]:
         fixed = (subject, predicate, object)
         if self.settings.page and (*fixed, graph) == (None, None, None, None):
-            yield from self._whole()
+            yield from self._read_all()
             return
         query = self._match_query(fixed, graph)
         for rows in self._pages(query):
@@ -377,7 +377,7 @@ class RemoteStore(WritableStore):
             where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} FILTER({_NOT_NOTE}) }}"
         return f"SELECT {asked} WHERE {{ {where}{hidden} }}"
 
-    def _whole(self) -> Iterator[Quad]:
+    def _read_all(self) -> Iterator[Quad]:
         """Read every quad, a graph or a relation of it at a time.
 
         An engine counts each page from the beginning of what it is a page of, so one result of

@@ -93,7 +93,7 @@ def _split(text: str, bare: str) -> Iterator[Operation]:
             at = match.end()
         if not bare[at:].strip():
             return
-        operation, at = _one(text, bare, at, prologue)
+        operation, at = _parse_operation(text, bare, at, prologue)
         yield operation
         rest = bare[at:].lstrip()
         if rest and not rest.startswith(";"):
@@ -101,7 +101,7 @@ def _split(text: str, bare: str) -> Iterator[Operation]:
         at = bare.index(";", at) + 1 if rest else len(bare)
 
 
-def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, int]:
+def _parse_operation(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, int]:
     def parse(verb: str, end: int) -> Operation:
         data = verb == "INSERT DATA"  # SPARQL 1.1 section 19.6
         labels = frozenset(_LABEL.findall(bare[start:end]) if data else ())

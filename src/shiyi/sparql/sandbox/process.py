@@ -176,7 +176,7 @@ class WorkerProcess:
         received, needed = self._received, FRAME.size
         while True:
             while len(received) < needed:
-                received += self._some(deadline)
+                received += self._read_chunk(deadline)
             header_size, body_size = FRAME.unpack_from(received)
             begin = FRAME.size + header_size
             needed = begin + body_size
@@ -189,7 +189,7 @@ class WorkerProcess:
         del received[:needed]
         return header
 
-    def _some(self, deadline: Deadline) -> bytes:
+    def _read_chunk(self, deadline: Deadline) -> bytes:
         assert self._process.stdout is not None  # noqa: S101 - Popen was given PIPE
         while (left := deadline.remaining()) > 0:
             if not self._poll.poll(left * 1000):

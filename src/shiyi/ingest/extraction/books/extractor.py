@@ -372,11 +372,13 @@ class _Names:
         if node := self.lexicon.material(name):
             fresh = pattern("fresh")
             if fresh.match(self.lexicon.name(node)) and not fresh.match(words):
-                return self._own("material", name, "Herb")  # the book does not say that it is fresh
+                return self._make_node(
+                    "material", name, "Herb"
+                )  # the book does not say that it is fresh
             return node
         if name not in materials() or self.lexicon.is_known(name):
             return None
-        return self._own("material", name, "Herb")
+        return self._make_node("material", name, "Herb")
 
     def part(self, title: str, part: str) -> NamedNode | None:
         """Return the material that a part is: by its own name, or by that of the whole before."""
@@ -393,19 +395,19 @@ class _Names:
         if pattern("of-animal").search(title) and pattern("plant-part").match(bare):
             return None
         name = _name_of_part(title, bare)
-        return self.lexicon.material(name) or self._own("material", name, "Herb")
+        return self.lexicon.material(name) or self._make_node("material", name, "Herb")
 
     def term(self, words: str, kind: str) -> NamedNode:
         """Return the concept of a complaint, an action or a state as old books have it."""
-        return self._own("term", words, kind)
+        return self._make_node("term", words, kind)
 
     def recipe(self, recipe: Recipe, is_dish: bool) -> NamedNode:
         """Return the concept of a recipe: those of one name and the same materials are one."""
         parts = sorted(ingredient.name for ingredient in recipe.ingredients)
         kind = "Dish" if is_dish else "Formula"
-        return self._own("recipe", recipe.name, kind, *parts)
+        return self._make_node("recipe", recipe.name, kind, *parts)
 
-    def _own(self, sort: str, words: str, kind: str, *parts: str) -> NamedNode:
+    def _make_node(self, sort: str, words: str, kind: str, *parts: str) -> NamedNode:
         node = resource(f"old-{sort}-{content_hash(kind, words, *parts)[:16]}")
         if node.value not in self.found.classes:
             self.found.classes[node.value] = kind

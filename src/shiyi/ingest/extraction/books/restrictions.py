@@ -36,10 +36,10 @@ def _amount(clause: clauses.Clause) -> clauses.Parse | None:
         return None
     who = _people(clause)
     clause.state.harms()
-    return clauses.caution(clause, who or _whole(match["how"]))
+    return clauses.caution(clause, who or _manner_text(match["how"]))
 
 
-def _whole(how: str) -> str:
+def _manner_text(how: str) -> str:
     return how if len(how) > 1 else how + phrase("eat")
 
 
@@ -179,7 +179,7 @@ def _read_excess(clause: clauses.Clause) -> clauses.Parse | None:
         return None
     who = _people(clause)
     clause.state.harms()
-    return clauses.caution(clause, who or _whole(pattern("taken-words").sub("", how)))
+    return clauses.caution(clause, who or _manner_text(pattern("taken-words").sub("", how)))
 
 
 def _benefits(words: str) -> bool:

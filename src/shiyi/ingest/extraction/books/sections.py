@@ -42,7 +42,7 @@ def plain_text(raw: str, start: int = 0) -> tuple[PlainText, tuple[PlainText, ..
     pieces = [(char, start + place) for char, place in _unwrap_lines(raw)]
     whole = PlainText("".join(c for c, _ in pieces), tuple(p for _, p in pieces))
     if pattern("fragment").search(raw):
-        return _without(whole, pattern("fragment"), re.compile(r"[（）]")), ()
+        return _remove_patterns(whole, pattern("fragment"), re.compile(r"[（）]")), ()
     return _separate_notes(whole)
 
 
@@ -104,7 +104,7 @@ def _stands_alone(raw: str, at: int) -> bool:
     return ended and pattern("alone").match(raw, at) is not None
 
 
-def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
+def _remove_patterns(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
     gone = {
         i
         for each in (*unwanted, pattern("numbered"))
