@@ -32,12 +32,12 @@ def answers(kb: Path) -> dict[str, Any]:
     """Return what `POST /api/ask` answers to each question."""
     site = open_site(kb, Settings(), read_only=True)
     client = create_app(site).test_client()
-    found = {}
+    results = {}
     for row in sheet():
         asked = {"question": row["question"], "lang": row["language"]}
-        found[row["question"]] = client.post("/api/ask", json=asked).get_json()
+        results[row["question"]] = client.post("/api/ask", json=asked).get_json()
     site.close()
-    return found
+    return results
 
 
 def difference(earlier: dict[str, Any], later: dict[str, Any]) -> str:
@@ -56,17 +56,17 @@ def difference(earlier: dict[str, Any], later: dict[str, Any]) -> str:
 
 def gravest(answer: dict[str, Any]) -> int:
     """Return the rank of the gravest warning, 0 for none."""
-    return max((GRAVITY.index(each["severity"]) for each in answer["warnings"]), default=0)
+    return max((GRAVITY.index(item["severity"]) for item in answer["warnings"]), default=0)
 
 
 def recommended(answer: dict[str, Any]) -> list[str]:
     """Return the labels of what is recommended."""
-    return [each["label"] for each in answer["recommendations"]]
+    return [item["label"] for item in answer["recommendations"]]
 
 
 def cited(answer: dict[str, Any]) -> set[str]:
     """Return the claims that are cited."""
-    return {each["claim"] for each in answer["citations"]}
+    return {item["claim"] for item in answer["citations"]}
 
 
 def main() -> None:
@@ -79,18 +79,18 @@ def main() -> None:
     one = commands.add_parser("compare")
     one.add_argument("earlier", type=Path)
     one.add_argument("later", type=Path)
-    chosen = parser.parse_args()
-    if chosen.command == "ask":
-        written = json.dumps(answers(chosen.kb), ensure_ascii=False)
-        chosen.output.write_text(written, encoding="utf-8")
+    options = parser.parse_args()
+    if options.command == "ask":
+        written = json.dumps(answers(options.kb), ensure_ascii=False)
+        options.output.write_text(written, encoding="utf-8")
         return
-    earlier, later = (json.loads(p.read_text("utf-8")) for p in (chosen.earlier, chosen.later))
-    found = defaultdict[str, list[str]](list)
+    earlier, later = (json.loads(p.read_text("utf-8")) for p in (options.earlier, options.later))
+    results = defaultdict[str, list[str]](list)
     for question in earlier.keys() & later.keys():
-        found[difference(earlier[question], later[question])].append(question)
+        results[difference(earlier[question], later[question])].append(question)
     for verdict, count in Counter(row["better"] for row in sheet()).most_common():
         sys.stdout.write(f"{count}\tjudged {verdict}\n")
-    for kind, asked in sorted(found.items(), key=lambda item: -len(item[1])):
+    for kind, asked in sorted(results.items(), key=lambda item: -len(item[1])):
         sys.stdout.write(f"{len(asked)}\t{kind}\n")
         if kind != "alike":
             sys.stdout.writelines(f"\t{question}\n" for question in sorted(asked))

@@ -50,9 +50,9 @@ WHERE = File(__file__).parent / "results" / "grow"
 def main(kb: File, size: str, rounds: int) -> None:
     folder = current_generation(kb)
     release = json.loads((folder / "manifest.json").read_bytes())["release"]
-    stored = open_facts(folder / "index", release, Schema.load())
+    file = open_facts(folder / "index", release, Schema.load())
     served = _measure_server(
-        kb, largest_hub(Projection.load(folder / "index", release, stored.claims))
+        kb, largest_hub(Projection.load(folder / "index", release, file.claims))
     )
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
@@ -159,8 +159,8 @@ def _about_hubs(runtime: Runtime) -> list[str]:
         "d": facts.label(drug, "en"),
     }
     return [
-        each.format(**names)
-        for each in (
+        term.format(**names)
+        for term in (
             "有{s}吃什么好？",
             "有{s}喝什么好，我在吃华法林",
             "Can I take {x} with {d}?",

@@ -54,18 +54,18 @@ def check_page(driver: Any, address: str, width: int) -> list[str]:
     driver.get(address)
     driver.execute_script("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     driver.execute_script(AXE.read_text(encoding="utf-8"))
-    found = [" ".join(each) for each in driver.execute_async_script(RUN)]
+    results = [" ".join(item) for item in driver.execute_async_script(RUN)]
     wide = driver.execute_script("return document.documentElement.scrollWidth")
     if wide > width:
-        found.append(f"serious: {wide} px wide")
+        results.append(f"serious: {wide} px wide")
     headings = driver.execute_script("return document.querySelectorAll('h1').length")
     if headings != 1:
-        found.append(f"serious: {headings} headings of the first level")
+        results.append(f"serious: {headings} headings of the first level")
     text = driver.get_log("browser")
-    return found + [
-        f"serious: {each['message']}"
-        for each in text
-        if each["level"] == "SEVERE" and " 404 " not in each["message"]
+    return results + [
+        f"serious: {item['message']}"
+        for item in text
+        if item["level"] == "SEVERE" and " 404 " not in item["message"]
     ]
 
 
@@ -80,12 +80,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", nargs="?", default="http://127.0.0.1:8000")
     parser.add_argument("--sign-in", nargs=2, metavar=("NAME", "PASSWORD"))
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     driver = browser()
-    paths = [*(PAGES | pages(int(chosen.base.rpartition(":")[2]))).values(), *MORE]
-    if chosen.sign_in:
-        driver.get(chosen.base + "/curate/sign-in")
-        for name, text in zip(("name", "password"), chosen.sign_in, strict=True):
+    paths = [*(PAGES | pages(int(options.base.rpartition(":")[2]))).values(), *MORE]
+    if options.sign_in:
+        driver.get(options.base + "/curate/sign-in")
+        for name, text in zip(("name", "password"), options.sign_in, strict=True):
             driver.find_element("name", name).send_keys(text)
         driver.find_element("name", "password").submit()
         time.sleep(2)
@@ -103,7 +103,7 @@ def main() -> None:
         for path in dict.fromkeys(
             path.replace("lang=zh", "").replace("lang=en", "") for path in paths
         ):
-            address = f"{chosen.base}{path}{'&' if '?' in path else '?'}lang={language}"
+            address = f"{options.base}{path}{'&' if '?' in path else '?'}lang={language}"
             looks += 1
             for each in check_page(driver, address, width):
                 serious += each.startswith(("serious", "critical"))

@@ -58,7 +58,7 @@ def peak_mib() -> int:
 
 def time_queries(ask: Callable[[str], Any]) -> dict[str, float | int]:
     """Ask each query, warm; return the median milliseconds and the rows."""
-    found: dict[str, float | int] = {}
+    results: dict[str, float | int] = {}
     for name, query in QUERIES.items():
         rows = sum(1 for _ in ask(PREFIX + query))
         spent = []
@@ -67,8 +67,8 @@ def time_queries(ask: Callable[[str], Any]) -> dict[str, float | int]:
             for _ in ask(PREFIX + query):
                 pass
             spent.append((time.perf_counter() - started) * 1000)
-        found |= {f"{name}, ms": round(statistics.median(spent), 2), f"{name}, rows": rows}
-    return found
+        results |= {f"{name}, ms": round(statistics.median(spent), 2), f"{name}, rows": rows}
+    return results
 
 
 def dump_accepted(base: Path) -> bytes:
@@ -153,26 +153,27 @@ def measure_retrieval(base: Path, name: str, questions: int) -> dict[str, Any]:
     """Ask made questions on known claims; a hit is a claim of that subject and relation among ten."""
     with KnowledgeBase.open(base) as opened:
         facts = Facts.read(opened.store, Schema.load())
-        known = {
+        known_facts = {
             f.claim: f
-            for each in facts.by_subject.values()
-            for f in each
+            for row in facts.by_subject.values()
+            for f in row
             if not f.derived and not f.language
         }
-        drawn = random.Random(1).sample(sorted(known.values(), key=lambda f: f.claim), questions)  # noqa: S311
+        ordered_facts = sorted(known_facts.values(), key=lambda f: f.claim)
+        drawn = random.Random(1).sample(ordered_facts, questions)  # noqa: S311
         started = time.perf_counter()
-        search = RETRIEVERS[name](opened, facts, known)
+        search = RETRIEVERS[name](opened, facts, known_facts)
         building = time.perf_counter() - started
         spent, hits = [], 0
         for place, fact in enumerate(drawn):
             text = question_on(facts, fact, "zh" if place % 2 else "en")
             started = time.perf_counter()
-            found = search(text)[:K]
+            results = search(text)[:K]
             spent.append((time.perf_counter() - started) * 1000)
             hits += any(
-                (known[c].subject, known[c].predicate) == (fact.subject, fact.predicate)
-                for c in found
-                if c in known
+                (known_facts[c].subject, known_facts[c].predicate) == (fact.subject, fact.predicate)
+                for c in results
+                if c in known_facts
             )
     return {
         "retrieval": name,
@@ -202,7 +203,7 @@ def fused_search(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
             runtime.settings.understanding,
         )
         query = Query(reading, (), EDIBLE, advice=False, k=K, least=0.0)
-        return [found.fact.claim for found in RETRIEVE["fused"](query, runtime, None).claims]
+        return [fact.fact.claim for fact in RETRIEVE["fused"](query, runtime, None).claims]
 
     return search
 
@@ -210,9 +211,9 @@ def fused_search(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
 def format_claim(facts: Facts, fact: Fact) -> str:
     """Write a claim as words of both languages."""
     return " ".join(
-        each
+        name
         for language in ("zh", "en")
-        for each in (
+        for name in (
             facts.label(fact.subject, language),
             facts.property_label(fact.predicate, language),
             facts.label(fact.object, language),
@@ -244,7 +245,7 @@ def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
         found = (relations @ row).argsort()[::-1][: 2 * K].tolist()
         cosine = dict(zip(claims, (relations @ row).tolist(), strict=True))
         near = [concepts[i] for i in (entities @ row).argsort()[::-1][:3].tolist()]
-        local = sorted({c for each in near for c in around[each]}, key=lambda c: -cosine[c])
+        local = sorted({c for item in near for c in around[item]}, key=lambda c: -cosine[c])
         merged = [c for pair in zip(local, (claims[i] for i in found), strict=False) for c in pair]
         return list(dict.fromkeys(merged))
 
@@ -266,14 +267,14 @@ def main() -> None:
     result = parser.parse_args()
     if result.one:
         part, _, name = result.one.partition(":")
-        found = (
+        results = (
             measure_store(result.kb, name)
             if part == "store"
             else measure_validation(result.kb, name, result.focus)
             if part == "validate"
             else measure_retrieval(result.kb, name, result.asked)
         )
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(results, ensure_ascii=False))
         return
     for one in (
         "store:shiyi",

@@ -41,7 +41,7 @@ KEY = ("subject", "predicate", "object", "polarity")
 def read(path: Path, out: Path, only: str) -> dict[str, Any]:
     """Read every book; write a line of JSON for each claim."""
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
-    names = {each.iri: each.zh or each.en for each in index.concepts}
+    names = {concept.iri: concept.zh or concept.en for concept in index.concepts}
     extractor, settings = EntryExtractor(Lexicon(index)), IngestSettings()
     dataset, counts, relations = load_dataset("tcm-ancient-books"), Counter[str](), Counter[str]()
     unlinked, distinct = Counter[str](), set[tuple[str, ...]]()
@@ -55,15 +55,15 @@ def read(path: Path, out: Path, only: str) -> dict[str, Any]:
             tree = build_tree(book, settings.passage_least, settings.passage_most)
             extractions = extractor.read(tree.passages, book, NamedNode("urn:g"))
             counts.update(books=1, characters=len(book.text), passages=len(tree.passages))
-            for each in extractions:
-                unlinked += each.unlinked
+            for extraction in extractions:
+                unlinked += extraction.unlinked
                 names |= {
                     text(q.subject): text(q.object)
-                    for q in each.quads
+                    for q in extraction.quads
                     if isinstance(q.object, Literal)
                 }
-            for passage, each in zip(tree.passages, extractions, strict=True):
-                for claim in each.found:
+            for passage, extraction in zip(tree.passages, extractions, strict=True):
+                for claim in extraction.found:
                     key = (
                         claim.subject.value,
                         local_name(claim.predicate.value),
@@ -108,19 +108,19 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 def draw(path: Path, seed: int, number: int, kind: str) -> None:
     """Print distinct claims drawn at random, each with one of its places."""
     places: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-    for each in lines(path):
-        recipe = "/old-recipe" in each["subject"]
+    for line in lines(path):
+        recipe = "/old-recipe" in line["subject"]
         if kind == "all" or (kind == "recipe") == recipe:
-            places[tuple(each[name] for name in KEY)].append(each)
+            places[tuple(line[name] for name in KEY)].append(line)
     rng = random.Random(seed)  # noqa: S311
     heads = "number subject predicate object amount polarity book section quote context verdict why"
     print(*heads.split(), sep="\t")
     for at, key in enumerate(rng.sample(sorted(places), number), 1):
-        each = rng.choice(places[key])
-        shown = f"{each['before']}【{each['quote']}】{each['after']}"
-        cells = (each["names"][0], each["predicate"], each["names"][1], each["amount"])
-        where = each["polarity"], each["file"], each["section"]
-        texts = ("".join(words.split()) for words in (each["quote"], shown))
+        line = rng.choice(places[key])
+        shown = f"{line['before']}【{line['quote']}】{line['after']}"
+        cells = (line["names"][0], line["predicate"], line["names"][1], line["amount"])
+        where = line["polarity"], line["file"], line["section"]
+        texts = ("".join(words.split()) for words in (line["quote"], shown))
         print(at, *cells, *where, *texts, "", "", sep="\t")
 
 
@@ -152,12 +152,12 @@ def choose(path: Path) -> None:
     admission, names = Admission(load_starter(pointers=False)), ("subject", "predicate", "object")
     witnesses = (
         Witness(
-            admission.key(*(local_name(each[name]) for name in names)),
-            books()[each["file"]],
-            *(each[name] for name in ("start", "end", "before", "quote", "after")),
+            admission.key(*(local_name(line[name]) for name in names)),
+            books()[line["file"]],
+            *(line[name] for name in ("start", "end", "before", "quote", "after")),
         )
-        for each in lines(path)
-        if each["polarity"] == "positive" and "/old-" not in each["subject"] + each["object"]
+        for line in lines(path)
+        if line["polarity"] == "positive" and "/old-" not in line["subject"] + line["object"]
     )
     print(dict(select(witnesses, admission)))
 

@@ -53,11 +53,13 @@ def split(graph: Projection, schema: Schema, seed: int) -> Split:
     chance = np.random.default_rng(seed)
     edges = list(edges_at(graph, np.arange(len(graph))))
     hide = [
-        is_predictable(schema, each.predicate) and bool(chance.random() < HIDDEN) for each in edges
+        is_predictable(schema, edge.predicate) and bool(chance.random() < HIDDEN) for edge in edges
     ]
-    seen = Projection.from_edges([e for e, gone in zip(edges, hide, strict=True) if not gone], "")
-    node = {name: i for i, name in enumerate(seen.nodes)}
-    relation = {name: i for i, name in enumerate(seen.predicates)}
+    projection = Projection.from_edges(
+        [e for e, gone in zip(edges, hide, strict=True) if not gone], ""
+    )
+    node = {name: i for i, name in enumerate(projection.nodes)}
+    relation = {name: i for i, name in enumerate(projection.predicates)}
     known = [
         (node[e.subject], relation[e.predicate], node[e.object], gone)
         for e, gone in zip(edges, hide, strict=True)
@@ -66,7 +68,7 @@ def split(graph: Projection, schema: Schema, seed: int) -> Split:
     stated: dict[tuple[int, int], set[int]] = defaultdict(set)
     for head, kind, tail, _ in known:
         stated[head, kind].add(tail)
-    return Split(seen, tuple((h, k, t) for h, k, t, gone in known if gone), stated)
+    return Split(projection, tuple((h, k, t) for h, k, t, gone in known if gone), stated)
 
 
 def by_popularity(seen: Projection) -> Score:
@@ -92,7 +94,7 @@ def by_rules(seen: Projection, wanted: set[int]) -> Score:
         for kind in wanted
         if steps[2 * kind].nnz >= FEWEST
     }
-    found: dict[int, list[tuple[float, Any]]] = defaultdict(list)
+    results: dict[int, list[tuple[float, Any]]] = defaultdict(list)
     for name, body in _bodies(steps):
         holds = (body > 0).astype(float)
         for kind, fact in facts.items():
@@ -103,14 +105,14 @@ def by_rules(seen: Projection, wanted: set[int]) -> Score:
                 # a body counts where the head has the relation at all (partial completeness)
                 has = np.asarray(fact.sum(axis=1)).ravel() > 0
                 bodies = float(np.asarray(holds.sum(axis=1)).ravel()[has].sum())
-                found[kind].append((float(both) / (bodies + DOUBT), holds))
-    for rules in found.values():
-        rules.sort(key=lambda each: -each[0])
+                results[kind].append((float(both) / (bodies + DOUBT), holds))
+    for rules in results.values():
+        rules.sort(key=lambda row: -row[0])
         del rules[PATHS:]
 
     def score(head: int, kind: int, tails: NDArray[np.int64]) -> Floats:
         left = np.ones(size)
-        for confidence, holds in found[kind]:
+        for confidence, holds in results[kind]:
             left[holds.indices[holds.indptr[head] : holds.indptr[head + 1]]] *= 1 - confidence
         return 1 - left[tails]
 
@@ -176,14 +178,14 @@ def measure(
 ) -> dict[str, Any]:
     """Rank the hidden claims of one split by every scorer."""
     parts = split(graph, schema, seed)
-    seen = parts.seen
+    projection = parts.seen
     scorers = {
-        "popularity": by_popularity(seen),
-        "rules": by_rules(seen, {kind for _, kind, _ in parts.hidden}),
-        "shiyi": by_structure(seen, kinds, schema, seed),
-    } | {name: by_embedding(seen, name, seed) for name in models}
+        "popularity": by_popularity(projection),
+        "rules": by_rules(projection, {kind for _, kind, _ in parts.hidden}),
+        "shiyi": by_structure(projection, kinds, schema, seed),
+    } | {name: by_embedding(projection, name, seed) for name in models}
     valid = {
-        k: valid_tails(seen, kinds, schema, seen.predicates[k])
+        k: valid_tails(projection, kinds, schema, projection.predicates[k])
         for k in {k for _, k, _ in parts.hidden}
     }
     places: dict[str, list[float]] = defaultdict(list)
@@ -217,23 +219,23 @@ def main() -> None:
     models = [m for m in ("complex", "transe", "rotate") if m not in args.without.split(",")]
     with KnowledgeBase.open(args.kb) as base:
         graph, kinds = Projection.from_store(base.store, base.release), concept_kinds(base.store)
-    found = []
+    results = []
     for seed in range(args.seeds):
         started = time.perf_counter()
-        found.append(measure(graph, kinds, Schema.load(), seed, models))
+        results.append(measure(graph, kinds, Schema.load(), seed, models))
         print(
             f"seed {seed}: {time.perf_counter() - started:.0f} s",
-            json.dumps(found[-1]),
+            json.dumps(results[-1]),
             file=sys.stderr,
             flush=True,
         )
     print(
-        f"{len(graph):,} claims, {found[0]['popularity']['n']} of them hidden and asked, {args.seeds} seeds"
+        f"{len(graph):,} claims, {results[0]['popularity']['n']} of them hidden and asked, {args.seeds} seeds"
     )
-    for name in found[0]:
-        cells = [[each[name][metric] for each in found] for metric in ("hits@10", "auc")]
+    for name in results[0]:
+        cells = [[record[name][metric] for record in results] for metric in ("hits@10", "auc")]
         print(f"{name:12}", *(f"{np.mean(c):.3f} ± {np.std(c):.3f}" for c in cells))
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

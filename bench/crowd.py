@@ -143,10 +143,10 @@ class _Line(asyncio.Protocol):
             self._finish_request()
 
     def _finish_request(self) -> None:
-        asked, self.asked = self.asked, None
+        request, self.asked = self.asked, None
         self._occupied, self._left = b"", -1
-        if asked:
-            self._crowd.answered(asked, self._status)
+        if request:
+            self._crowd.answered(request, self._status)
         if self._closes:
             self.lives = False
             self._transport.close()
@@ -183,7 +183,7 @@ class ConnectionPool:
     async def run(self, rate: float, seconds: float) -> LoadStatistics:
         """Send ``rate`` requests a second, evenly, and wait for the answers; times count from when each was due."""
         start = time.perf_counter()
-        seen = LoadStatistics(until=start + seconds)
+        seen_statistics = LoadStatistics(until=start + seconds)
         for number in range(int(rate * seconds)):
             due = start + number / rate
             if (early := due - time.perf_counter()) > 0:
@@ -192,7 +192,7 @@ class ConnectionPool:
                 )  # what is due in the meantime goes together, late
             elif not number % 50:
                 await asyncio.sleep(0)  # it runs late: let answers be read
-            self._ask(due, seen)
+            self._ask(due, seen_statistics)
             if not number % 1000:
                 self._drop_late()
         until = time.perf_counter() + _PATIENCE
@@ -200,7 +200,7 @@ class ConnectionPool:
             await asyncio.sleep(0.005)
         self._drop_late()
         await asyncio.sleep(0.01)  # what was dropped is noted
-        return seen
+        return seen_statistics
 
     def close(self) -> None:
         """Release all connections."""
@@ -210,9 +210,9 @@ class ConnectionPool:
     def answered(self, asked: _Request, status: int) -> None:
         """Note an answer."""
         self._under_way -= 1
-        now, seen = time.perf_counter(), asked.seen
-        seen.in_time += now <= seen.until and status not in _NONE
-        seen.add(asked.kind, (now - asked.due) * 1000, status)
+        now, seen_statistics = time.perf_counter(), asked.seen
+        seen_statistics.in_time += now <= seen_statistics.until and status not in _NONE
+        seen_statistics.add(asked.kind, (now - asked.due) * 1000, status)
 
     def free(self, line: _Line) -> None:
         """Release a connection for the next request."""
@@ -235,13 +235,13 @@ class ConnectionPool:
             f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n"
             f"{sent}Accept-Encoding: gzip, zstd\r\n\r\n{body}"
         ).encode()
-        asked, hostile = _Request(kind, due, seen), kind in {"hostile", BESIDE}
+        request, hostile = _Request(kind, due, seen), kind in {"hostile", BESIDE}
         idle = self._idle[hostile]
         while idle:
             if (line := idle.popleft()).lives:
-                line.send(message, asked)
+                line.send(message, request)
                 return
-        task = asyncio.get_running_loop().create_task(self._on_another(message, asked, hostile))
+        task = asyncio.get_running_loop().create_task(self._on_another(message, request, hostile))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 

@@ -79,7 +79,7 @@ def _quads(
     sure, node = decimal(round(chance.uniform(0.2, 0.95), 3)), NamedNode(f"{claim.value}-e")
     status = SHIYI.candidate if candidate else SHIYI.accepted
     s, p, o = parts
-    found: list[tuple[NamedNode, NamedNode, Any]] = [
+    results: list[tuple[NamedNode, NamedNode, Any]] = [
         (claim, RDF.reifies, Triple(*parts)),
         (claim, RDF.type, SHIYI.Claim),
         (claim, SHIYI.status, status),
@@ -91,12 +91,12 @@ def _quads(
         (node, SHIYI.sourceTier, resource("tier-textbook")),
         (node, RDF.type, SHIYI.Evidence),
     ]
-    found += (
+    results += (
         [(claim, RDF.subject, s), (claim, RDF.predicate, p), (claim, RDF.object, o)]
         if candidate
         else [parts]
     )
-    return [Quad(*each, place) for each in found]
+    return [Quad(*row, place) for row in results]
 
 
 def build(kb: Path, count: int) -> list[str]:
@@ -125,7 +125,7 @@ def bundle(kb: Path, names: list[str], count: int) -> bytes:
     for i in range(count):
         kind = chance.choice(("accept", "accept", "reject"))
         notes = ((SHIYI.agreement, decimal(1.0 if kind == "accept" else -1.0)),)
-        made = Change(
+        change = Change(
             resource(f"change/{uuid4().hex}").value,
             i + 1,
             kind,
@@ -135,7 +135,7 @@ def bundle(kb: Path, names: list[str], count: int) -> bytes:
             (chance.choice(names),),
             notes=notes,
         )
-        lines.append(json.dumps(_as_json(made)).encode() + b"\n")
+        lines.append(json.dumps(_as_json(change)).encode() + b"\n")
     signed = key.sign(hashlib.sha256(b"".join(lines)).digest())
     return b"".join(lines) + json.dumps({"signature": base64.b64encode(signed).decode()}).encode()
 
@@ -178,8 +178,8 @@ def serve(kb: Path, count: int) -> dict[str, float]:
         "view=all&from=10000",
         "shape=MFHSubstance",
     ]
-    each = [time_call(lambda q=q: page(q)) for q in queries * (PAGES // len(queries))]  # type: ignore[misc]
-    pages, work = (sorted(column) for column in zip(*each, strict=True))
+    group = [time_call(lambda q=q: page(q)) for q in queries * (PAGES // len(queries))]  # type: ignore[misc]
+    pages, work = (sorted(column) for column in zip(*group, strict=True))
     decisions = [time_decision(client, headers, i) for i in range(20)]
     took, own = (sorted(column) for column in zip(*decisions, strict=True))
     site.close()
@@ -203,7 +203,7 @@ def time_decision(client: FlaskClient, headers: dict[str, str], i: int) -> tuple
     def cited() -> set[str]:
         reply: Any = client.post("/api/ask", json={"question": question, "lang": "en"}).json
         return {
-            each["claim"] for each in reply["citations"] if each["predicate"]["iri"] not in HARM
+            item["claim"] for item in reply["citations"] if item["predicate"]["iri"] not in HARM
         }
 
     before = sorted(cited())
@@ -236,8 +236,8 @@ def main() -> None:
         content = bundle(kb, names, reviews)
         with KnowledgeBase.open(kb, write=True) as base:
             began, worked = time.perf_counter(), time.process_time()
-            found = read_bundle(content, [public_key(signing_key(kb))])
-            result = import_bundle(Changes(base.writer), found)
+            changes = read_bundle(content, [public_key(signing_key(kb))])
+            result = import_bundle(Changes(base.writer), changes)
             number |= {
                 "reviews": reviews,
                 "import_s": round(time.perf_counter() - began, 1),

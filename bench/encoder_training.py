@@ -203,10 +203,10 @@ def main() -> None:
         plan.step()
         if step % 500 == 0:
             print(step, steps, f"{loss.item():.4f}", flush=True)
-    found = {name: value.half().cpu().numpy() for name, value in encoder.state_dict().items()}
+    results = {name: value.half().cpu().numpy() for name, value in encoder.state_dict().items()}
     utterances = every[: int(data["utterances"])]
     centre = vectors_of(encoder, new, utterances).mean(0).cpu().numpy()
-    np.savez(sys.argv[2], allow_pickle=False, centre=centre, **found)
+    np.savez(sys.argv[2], allow_pickle=False, centre=centre, **results)
 
 
 if __name__ == "__main__":

@@ -42,13 +42,15 @@ def footprint(writer: psutil.Process, readers: Sequence[psutil.Process]) -> Foot
     found = Footprint({"writer": 0.0, "readers": 0.0, "workers": 0.0}, 0.0, 0)
     anonymous, mapped, descriptors = found.anonymous, 0.0, 0
     for top, kind in ((writer, "writer"), *((reader, "readers") for reader in readers)):
-        for each in (top, *top.children(recursive=True)):
+        for process in (top, *top.children(recursive=True)):
             with suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
-                works = "shiyi.sparql.sandbox.worker" in each.cmdline()  # one may just be replaced
-                own, files = _sizes(each.pid)
+                works = (
+                    "shiyi.sparql.sandbox.worker" in process.cmdline()
+                )  # one may just be replaced
+                own, files = _sizes(process.pid)
                 anonymous["workers" if works else kind] += own
                 mapped += files
-                descriptors += 0 if works else each.num_fds()
+                descriptors += 0 if works else process.num_fds()
     return Footprint(anonymous, mapped, descriptors)
 
 

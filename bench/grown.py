@@ -138,15 +138,17 @@ def pools_of(store: QuadStore) -> tuple[made_up.Pools, int]:
             if kind in pools.iris:
                 pools.iris[kind].append(iri)
     draw = np.random.default_rng(0)
-    for found in pools.iris.values():
-        found.sort()
-        draw.shuffle(found)  # any concept of the base may become a hub
+    for group in pools.iris.values():
+        group.sort()
+        draw.shuffle(group)  # any concept of the base may become a hub
     names: dict[str, dict[str, str]] = {iri: {} for kind in pools.iris.values() for iri in kind}
     for quad in store.match(None, SKOS.prefLabel, None, DefaultGraph()):
         if isinstance(quad.object, Literal) and text(quad.subject) in names:
             content = quad.object.value.replace("\\", " ").replace('"', " ")
             names[text(quad.subject)][quad.object.language or "en"] = content
-    pools.names = {iri: (each.get("zh", "?"), each.get("en", "?")) for iri, each in names.items()}
+    pools.names = {
+        iri: (record.get("zh", "?"), record.get("en", "?")) for iri, record in names.items()
+    }
     return pools, len(known)
 
 
@@ -161,9 +163,9 @@ def hub_paths(projection: Projection, hub: str, most: int = 10) -> list[Relation
     steps = [Step(name, forward) for name in projection.predicates for forward in (True, False)]
     ends = {step: [hop.end for hop in projection.hops(hub, step)] for step in steps}
     ways: dict[RelationPath, int] = {}
-    for first, found in ends.items():
+    for first, results in ends.items():
         for second in steps:
-            counted = sum(sum(1 for _ in projection.hops(end, second)) for end in found[:300])
+            counted = sum(sum(1 for _ in projection.hops(end, second)) for end in results[:300])
             if counted:
-                ways[first, second] = counted * max(1, len(found) // 300)
+                ways[first, second] = counted * max(1, len(results) // 300)
     return sorted(ways, key=lambda path: -ways[path])[:most]

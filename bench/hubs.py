@@ -34,7 +34,7 @@ def make_graph(relations: int, concepts: int) -> Projection:
     draw = np.random.default_rng(0)
     kinds = sorted({kind for text in STATEMENTS for kind in (text[0], text[2])})
     names = sorted({text[1] for text in STATEMENTS})
-    each = concepts // len(kinds)
+    number = concepts // len(kinds)
     text = np.array(
         [
             (kinds.index(a), names.index(p), kinds.index(b))
@@ -46,7 +46,7 @@ def make_graph(relations: int, concepts: int) -> Projection:
     while len(rows) < relations:
         drawn = text[draw.integers(0, len(text), relations)]
         one, other = (
-            drawn[:, place] * each + (each * draw.random(relations) ** SKEW).astype(np.int64)
+            drawn[:, place] * number + (number * draw.random(relations) ** SKEW).astype(np.int64)
             for place in (0, 2)
         )
         new = np.stack((one, drawn[:, 1], other), axis=1)[one != other]
@@ -75,7 +75,7 @@ def array_retrieval(projection: Projection, rank: dict[str, float]) -> Retrieve:
     importance = importance_vector(projection, rank)
 
     def retrieve(plans: list[RelationPath], start: str) -> Iterator[Path]:
-        found = [ways_along(projection, plan, (start,)) for plan in plans]
+        results = [ways_along(projection, plan, (start,)) for plan in plans]
         score = np.concatenate(
             [
                 whole_scores(
@@ -83,15 +83,15 @@ def array_retrieval(projection: Projection, rank: dict[str, float]) -> Retrieve:
                     ways.confidences(),
                     tuple(importance[c] for c in ways.nodes[1:]),
                 )
-                for ways in found
+                for ways in results
             ]
         )
-        middle = np.concatenate([ways.nodes[-2] for ways in found])
+        middle = np.concatenate([ways.nodes[-2] for ways in results])
         best = best_rows(middle, score, THROUGH, SHOWN_PATHS).tolist()
-        first = np.cumsum([0, *map(len, found)])
+        first = np.cumsum([0, *map(len, results)])
         of = (np.searchsorted(first, best, side="right") - 1).tolist()
         for i, row in zip(of, best, strict=True):
-            yield from found[i].paths([row - int(first[i])], [float(score[row])])
+            yield from results[i].paths([row - int(first[i])], [float(score[row])])
 
     return retrieve
 
@@ -139,8 +139,8 @@ def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
         ]
 
     def retrieve(plans: list[RelationPath], start: str) -> list[Path]:
-        every = [path for plan in plans for path in walk(plan, (), (start,), 0.0)]
-        return sorted(every, key=lambda path: -path.score)
+        paths = [path for plan in plans for path in walk(plan, (), (start,), 0.0)]
+        return sorted(paths, key=lambda path: -path.score)
 
     return retrieve
 
@@ -152,9 +152,9 @@ def time_retrieval(
     spent, scores = list[float](), list[list[float]]()
     for start, plans in asked:
         started = time.process_time()
-        shown = diverse(retrieve(plans, start), SHOWN)
+        paths = diverse(retrieve(plans, start), SHOWN)
         spent.append((time.process_time() - started) * 1000)
-        scores.append([round(path.score, 9) for path in shown])
+        scores.append([round(path.score, 9) for path in paths])
     return spent, scores
 
 
@@ -196,7 +196,7 @@ def measure(relations: int, rounds: int, compare: bool) -> dict[str, object]:
     common = ordinary(projection)
     plain, _ = time_retrieval(retrieve, common)
     steps = [Step(name, forward) for name in projection.predicates for forward in (True, False)]
-    found: dict[str, object] = {
+    results: dict[str, object] = {
         "relations": relations,
         "concepts": len(projection.nodes),
         "hub_claims": sum(1 for step in steps for _ in projection.hops(hub, step)),
@@ -210,12 +210,12 @@ def measure(relations: int, rounds: int, compare: bool) -> dict[str, object]:
     }
     if compare:
         theirs, same = time_retrieval(with_networkx(projection, rank), [(hub, plans)] * 3)
-        found |= {
+        results |= {
             "networkx_p50_ms": round(statistics.median(theirs), 1),
             "times_faster": round(statistics.median(theirs) / statistics.median(spent), 1),
             "same_scores": scores[0] == same[0],
         }
-    return found
+    return results
 
 
 def main() -> None:

@@ -93,9 +93,11 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
     with KnowledgeBase.open(folder / "kb", write=True) as opened:
         started, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
         batches = table_batches(ImportRun(dataset, settings, report), folder, lexicons)
-        seen = SeenNodes()
-        ingest(dataset, map(watched, batches), report, gate, opened.writer, Options(watch=seen.add))
-        sweep(opened.writer, dataset, seen)
+        nodes = SeenNodes()
+        ingest(
+            dataset, map(watched, batches), report, gate, opened.writer, Options(watch=nodes.add)
+        )
+        sweep(opened.writer, dataset, nodes)
         wall, used = time.perf_counter() - started, time.process_time() - cpu
         own = time.thread_time() - own
     claims = sum(report.claims.values())
@@ -108,7 +110,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
         "claims_per_second": round(claims / wall),
         "claims_per_cpu_second": round(claims / used),
         "claims_per_cpu_second_of_the_main_thread": round(claims / own),
-        "stages": {name: round(each / 1e6, 2) for name, each in sorted(spent.items())},
+        "stages": {name: round(number / 1e6, 2) for name, number in sorted(spent.items())},
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "journal_mib": (folder / "kb" / "journal.nq").stat().st_size >> 20,
     }
@@ -119,8 +121,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=300_000)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), args.rows)
-    print(json.dumps(found, indent=1))
+        results = measure(Path(folder), args.rows)
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

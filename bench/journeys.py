@@ -148,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", nargs="?", default="http://127.0.0.1:8000")
     parser.add_argument("--sign-in", nargs=2, metavar=("NAME", "PASSWORD"))
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     jobs: list[tuple[str, str, int, Callable[[Job], str]]] = [
         ("parent, phone", "zh", 390, parent),
         ("six supplements", "en", 1280, cabinet),
@@ -156,12 +156,12 @@ def main() -> None:
         ("researcher", "en", 1280, researcher),
         ("screen reader", "en", 1280, listener),
     ]
-    if chosen.sign_in:
-        jobs.append(("curator", "en", 1280, lambda job: curator(job, *chosen.sign_in)))
+    if options.sign_in:
+        jobs.append(("curator", "en", 1280, lambda job: curator(job, *options.sign_in)))
     driver, failed = browser(), 0
     print("| who | clicks | entries | keys | seconds | seen |\n|---|--:|--:|--:|--:|---|")
     for who, language, width, do in jobs:
-        job = Job(driver, chosen.base, language, width)
+        job = Job(driver, options.base, language, width)
         try:
             seen = do(job)
         except (WebDriverException, LookupError) as fault:

@@ -30,8 +30,8 @@ GOLD = Path(__file__).parents[1] / "tests" / "data" / "linking.tsv"
 
 def gold() -> list[dict[str, str]]:
     with GOLD.open(encoding="utf-8") as lines:
-        found = (line for line in lines if not line.startswith("# "))
-        return list(csv.DictReader(found, delimiter="\t", quoting=csv.QUOTE_NONE))
+        results = (line for line in lines if not line.startswith("# "))
+        return list(csv.DictReader(results, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def time_call(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -49,7 +49,7 @@ def accuracy(
         good = text in expected if expected else not text
         for name in (row["group"], "all known" if expected else "all unlinkable"):
             right[name].append(good)
-    return {name: round(statistics.mean(each), 4) for name, each in right.items()}
+    return {name: round(statistics.mean(group), 4) for name, group in right.items()}
 
 
 def shiyi_linker(linker: Linker) -> Callable[[dict[str, str]], str]:
@@ -57,9 +57,9 @@ def shiyi_linker(linker: Linker) -> Callable[[dict[str, str]], str]:
         start = int(row["start"])
         end = start + len(row["mention"])
         shared = [
-            (min(each.end, end) - max(each.start, start), each.iri.rpartition("/")[2])
-            for each in linker.link(row["text"])
-            if each.iri and each.start < end and each.end > start
+            (min(mention.end, end) - max(mention.start, start), mention.iri.rpartition("/")[2])
+            for mention in linker.link(row["text"])
+            if mention.iri and mention.start < end and mention.end > start
         ]
         return max(shared)[1] if shared else ""
 
@@ -68,26 +68,28 @@ def shiyi_linker(linker: Linker) -> Callable[[dict[str, str]], str]:
 
 def recall_at_ten(linker: Linker) -> float:
     """Return the share of known mentions whose concept is among the ten candidates."""
-    found = []
+    results = []
     for row in gold():
         if expected := set(filter(None, row["expected"].split("|"))):
-            values = {each.iri.rpartition("/")[2] for each in linker.candidates(row["mention"], 10)}
-            found.append(bool(values & expected))
-    return round(statistics.mean(found), 4)
+            values = {
+                mention.iri.rpartition("/")[2] for mention in linker.candidates(row["mention"], 10)
+            }
+            results.append(bool(values & expected))
+    return round(statistics.mean(results), 4)
 
 
 def compare_model(
     name: str, linker: Linker, index: LabelIndex, vectors: LabelVectors
 ) -> dict[str, dict[str, float]]:
     """Compare with another sentence-transformers model, on the mentions in Latin script."""
-    english = [each for each in index.labels if each.text.isascii()]
+    english = [label for label in index.labels if label.text.isascii()]
     part = LabelIndex(index.release, index.concepts, tuple(english))
-    theirs = LabelVectors.of(part, SentenceTransformersEmbedder(name))
+    their_vectors = LabelVectors.of(part, SentenceTransformersEmbedder(name))
     systems = {
         "whole linker": shiyi_linker(linker),
         "shipped model, 0.75": embedding_alone(LabelVectors.of(part, vectors.embedder), part),
         **{
-            f"{Path(name).name}, {least}": embedding_alone(theirs, part, least)
+            f"{Path(name).name}, {least}": embedding_alone(their_vectors, part, least)
             for least in (0.75, 0.6)
         },
     }
@@ -100,14 +102,14 @@ def tfidf(index: LabelIndex, threshold: float) -> Callable[[dict[str, str]], str
     texts = [fold(label.text) for label in index.labels]
     counts = [_grams(text) for text in texts]
     seen: dict[str, int] = defaultdict(int)
-    for each in counts:
-        for gram in each:
+    for count in counts:
+        for gram in count:
             seen[gram] += 1
     idf = {gram: np.log(len(texts) / n) for gram, n in seen.items()}
     postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for place, each in enumerate(counts):
-        norm = sum((n * idf[gram]) ** 2 for gram, n in each.items()) ** 0.5 or 1.0
-        for gram, n in each.items():
+    for place, count in enumerate(counts):
+        norm = sum((n * idf[gram]) ** 2 for gram, n in count.items()) ** 0.5 or 1.0
+        for gram, n in count.items():
             postings[gram].append((place, n * idf[gram] / norm))
 
     def link(row: dict[str, str]) -> str:
@@ -128,11 +130,11 @@ def tfidf(index: LabelIndex, threshold: float) -> Callable[[dict[str, str]], str
 
 
 def _grams(text: str) -> dict[str, int]:
-    found: dict[str, int] = defaultdict(int)
+    results: dict[str, int] = defaultdict(int)
     for size in (1, 2, 3):
         for place in range(len(text) - size + 1):
-            found[text[place : place + size]] += 1
-    return found
+            results[text[place : place + size]] += 1
+    return results
 
 
 def embedding_alone(
@@ -219,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strings", type=int, default=100_000)
     parser.add_argument("--model", help="a sentence-transformers model to compare with in English")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     index, reading = time_call(lambda: LabelIndex.from_tables(artefact("ontology/concepts")))
     model = open_shipped()
     if model is None:
@@ -229,7 +231,7 @@ def main() -> None:
         folder = Path(name)
         index.save(folder)
         vectors.save(folder)
-        size = sum(each.stat().st_size for each in folder.iterdir())
+        size = sum(path.stat().st_size for path in folder.iterdir())
         read, loading = time_call(lambda: LabelIndex.load(folder, index.release))
         _, loading_vectors = time_call(lambda: LabelVectors.load(folder, read, model))
     linker, opening = time_call(lambda: Linker(index, vectors))
@@ -258,10 +260,10 @@ def main() -> None:
             "TF-IDF 1-3-grams, 0.5": accuracy(tfidf(index, 0.5)),
         },
         "right concept among ten": recall_at_ten(linker),
-        "English mentions": compare_model(asked.model, linker, index, vectors)
-        if asked.model
+        "English mentions": compare_model(options.model, linker, index, vectors)
+        if options.model
         else {},
-        "scale": scale(asked.strings),
+        "scale": scale(options.strings),
     }
     print(json.dumps(measured, ensure_ascii=False, indent=1))
 

@@ -53,7 +53,7 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
     model = ModelSettings(timeout=2.0, wait=0.05, wait_most=2.0, breaker=40, concurrency=16)
     settings = replace(Settings(), models=model)
-    made, counts, reasons = passages(calls // 5), Counter[str](), Counter[str]()
+    made_passages, counts, reasons = passages(calls // 5), Counter[str](), Counter[str]()
     served = subprocess.Popen(  # noqa: S603 - our own interpreter
         [
             sys.executable,
@@ -82,21 +82,23 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
             replies = ReplyStore.open(Path(folder))
             asker = Retrier(chat, replies, model, "soak@1")
             extractor = LlmExtractor(asker, index, Gate(index), settings)
-            started, waiting, facts = time.perf_counter(), made, Counter[str]()
+            started, waiting, facts = time.perf_counter(), made_passages, Counter[str]()
             for number in range(1, rounds + 1):
                 read = extractor.read(waiting, document, named("graph"))
-                left = []
+                remaining_passages = []
                 for passage, extraction in zip(waiting, read, strict=True):
                     if extraction.parked:
                         reasons[extraction.parked[:60]] += 1
                         counts["parked with facts"] += bool(extraction.found)
                         counts["reason with the key"] += KEY in extraction.parked
-                        left.append(passage)
-                    for each in extraction.found:
-                        counts["not verbatim"] += passage.text[each.start : each.end] != "性平"
+                        remaining_passages.append(passage)
+                    for statement in extraction.found:
+                        counts["not verbatim"] += (
+                            passage.text[statement.start : statement.end] != "性平"
+                        )
                         facts[passage.iri] += 1
-                counts[f"parked after round {number}"] = len(left)
-                waiting = left
+                counts[f"parked after round {number}"] = len(remaining_passages)
+                waiting = remaining_passages
                 if not waiting:
                     break
             seconds = time.perf_counter() - started
@@ -108,12 +110,12 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
         "rate": rate,
         "seed": seed,
         "load": round(os.getloadavg()[0], 1),
-        "passages": len(made),
+        "passages": len(made_passages),
         "calls": asker.usage.calls,
         "faults": dict(asker.usage.faults),
         "facts": sum(facts.values()),
         "twice": sum(n > 1 for n in facts.values()),
-        "lost": len(made) - len(waiting) - len(facts),
+        "lost": len(made_passages) - len(waiting) - len(facts),
         **counts,
         "reasons": dict(reasons.most_common(8)),
         "seconds": round(seconds, 1),
@@ -127,11 +129,11 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=8)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if not SERVER.is_file():
         raise SystemExit(f"{SERVER} is not here")
-    found = {"model faults": measure(asked.calls, asked.rate, asked.seed, asked.rounds)}
-    print(json.dumps(found, ensure_ascii=False, indent=1))
+    results = {"model faults": measure(options.calls, options.rate, options.seed, options.rounds)}
+    print(json.dumps(results, ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":

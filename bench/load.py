@@ -133,12 +133,12 @@ class ServerUnderTest:
     def disk(self) -> dict[str, float]:
         """Return the MiB of all files of the base, linked ones once, of the journal, and how many copies there are."""
         sizes, journal = dict[int, int](), 0
-        for each in self.kb.rglob("*"):
+        for path in self.kb.rglob("*"):
             with suppress(FileNotFoundError):
-                found = each.stat()
-                if each.is_file():
-                    sizes[found.st_ino] = found.st_size
-                journal += found.st_size if each.name == "journal.nq" else 0
+                results = path.stat()
+                if path.is_file():
+                    sizes[results.st_ino] = results.st_size
+                journal += results.st_size if path.name == "journal.nq" else 0
         copies = len(list((self.kb / "snapshots").glob("*.lock")))
         mib = {"disk_mib": sum(sizes.values()), "journal_mib": journal}
         return {**{name: round(size / 2**20, 1) for name, size in mib.items()}, "copies": copies}
@@ -160,7 +160,7 @@ def nginx_command(folder: Path, port: int, write_port: int, ports: list[int]) ->
     """Write the configuration of server/deploy for these ports; return nginx's command line."""
     text = (Path(__file__).parents[1] / "server/deploy/nginx.conf").read_text("utf-8")
     rest = "max_fails=2 fail_timeout=2s;"
-    servers = "".join(f"  server 127.0.0.1:{each} {rest}\n" for each in ports)
+    servers = "".join(f"  server 127.0.0.1:{number} {rest}\n" for number in ports)
     text = re.sub(r"(  server reader-\d:8000 .*\n)+", servers, text)
     text = text.replace("writer:8000", f"127.0.0.1:{write_port}")
     text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
@@ -175,10 +175,10 @@ def nginx_command(folder: Path, port: int, write_port: int, ports: list[int]) ->
 def serve(kb: Path, readers: int) -> Iterator[ServerUnderTest]:
     """Serve ``kb`` from one process; where there are ``readers``, also from those behind nginx."""
     with ExitStack() as free:
-        made = [
+        sockets = [
             free.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(readers + 2)
         ]
-        port, write_port, *ports = (int(each.getsockname()[1]) for each in made)
+        port, write_port, *ports = (int(each.getsockname()[1]) for each in sockets)
     serve = [sys.executable, "-m", "shiyi", "serve", "--port"]
     commands = [[*serve, str(write_port)], *([*serve, str(each), "--read-only"] for each in ports)]
     environment = os.environ | {
@@ -188,31 +188,31 @@ def serve(kb: Path, readers: int) -> Iterator[ServerUnderTest]:
     }  # fmt: skip
     if readers:
         commands.append(nginx_command(kb.parent, port, write_port, ports))
-    started = [
+    started_processes = [
         subprocess.Popen(  # noqa: S603 - our own programs
             command, cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL, env=environment
         )
         for command in commands
     ]
     try:
-        for each in (write_port, *ports, *([port] if readers else [])):
+        for number in (write_port, *ports, *([port] if readers else [])):
             for _ in range(3000):
                 with suppress(OSError):
-                    ask(each, "/healthz")
+                    ask(number, "/healthz")
                     break
-                if any(process.poll() is not None for process in started):
+                if any(process.poll() is not None for process in started_processes):
                     raise SystemExit("a server ended before it served")
                 time.sleep(0.1)
             else:
                 raise SystemExit("a server does not answer")
-        processes = tuple(psutil.Process(each.pid) for each in started[: 1 + readers])
+        processes = tuple(psutil.Process(each.pid) for each in started_processes[: 1 + readers])
         yield ServerUnderTest(
             port if readers else write_port, write_port, processes[0], processes[1:], kb
         )
     finally:
-        for process in started:
+        for process in started_processes:
             process.terminate()
-        for process in started:
+        for process in started_processes:
             process.wait(60)
 
 
@@ -305,13 +305,13 @@ async def measure(
     crowd = ConnectionPool(server.port, mix.draw)
     await crowd.run(chosen.rate / 4, chosen.warm)
     written: list[float] = []
-    watched, beside = MemoryMonitor(server), list[asyncio.Task[None]]()
-    beside.append(asyncio.create_task(watched.watch()))
+    watched, tasks = MemoryMonitor(server), list[asyncio.Task[None]]()
+    tasks.append(asyncio.create_task(watched.watch()))
     if token:
-        beside.append(
+        tasks.append(
             asyncio.create_task(write(server.write_port, token, chosen.write, written, chosen.back))
         )
-    every, minutes = LoadStatistics(), list[dict[str, Any]]()
+    statistics, minutes = LoadStatistics(), list[dict[str, Any]]()
     left, begun, spent = chosen.minutes * 60, time.perf_counter(), time.process_time()
     while left > 0:
         part = await crowd.run(chosen.rate, min(60, left))
@@ -328,13 +328,13 @@ async def measure(
             }
         )
         print(json.dumps(minutes[-1]), file=sys.stderr, flush=True)
-        every.merge(part)
+        statistics.merge(part)
     took = time.perf_counter() - begun
-    for each in beside:
-        if not each.cancel() and (fault := each.exception()):
+    for task in tasks:
+        if not task.cancel() and (fault := task.exception()):
             raise fault
-    steady = every.figures()
-    found = {
+    steady = statistics.figures()
+    results = {
         "rate": chosen.rate,
         "minutes": chosen.minutes,
         "readers": chosen.readers,
@@ -342,7 +342,7 @@ async def measure(
         "back": chosen.back,
         "load": round(os.getloadavg()[0], 1),
         "steady": steady,
-        "answered_per_second": round(every.in_time / chosen.minutes / 60, 1),
+        "answered_per_second": round(statistics.in_time / chosen.minutes / 60, 1),
         "cores_of_the_clients": round((time.process_time() - spent) / took, 2),
         **watched.figures(),
         "writes": len(written),
@@ -350,9 +350,9 @@ async def measure(
         "by_minute": minutes,
     }
     if chosen.rush:
-        found |= await rush(crowd, chosen.rate)
+        results |= await rush(crowd, chosen.rate)
     crowd.close()
-    return found
+    return results
 
 
 async def rush(clients: ConnectionPool, rate: float) -> dict[str, Any]:
@@ -361,8 +361,8 @@ async def rush(clients: ConnectionPool, rate: float) -> dict[str, Any]:
     ended = begun = time.perf_counter()
     while begun - ended < 60:
         begun = time.perf_counter()
-        found = (await clients.run(rate, 1)).figures()
-        if found["all good"]["p99_ms"] < 200 and not found["shed"]:
+        results = (await clients.run(rate, 1)).figures()
+        if results["all good"]["p99_ms"] < 200 and not results["shed"]:
             break
     return {"five_times": crowd.figures(), "recovered_seconds": round(begun - ended, 1)}
 
@@ -385,19 +385,19 @@ def main() -> int:
     parser.add_argument("--rush", action="store_true")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", type=Path)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "kb"
-        shutil.copytree(chosen.kb, copy, ignore=shutil.ignore_patterns("snapshots", "lock"))
-        token = Tokens(copy).add("load", "maintain", 1) if chosen.write > 0 else ""
-        mix = RequestMix(copy, chosen.seed)
-        with serve(copy, chosen.readers) as server, asyncio.Runner() as runner:
-            found = runner.run(measure(server, mix, chosen, token))
-    written = json.dumps(found, ensure_ascii=False, indent=1)
+        shutil.copytree(options.kb, copy, ignore=shutil.ignore_patterns("snapshots", "lock"))
+        token = Tokens(copy).add("load", "maintain", 1) if options.write > 0 else ""
+        mix = RequestMix(copy, options.seed)
+        with serve(copy, options.readers) as server, asyncio.Runner() as runner:
+            results = runner.run(measure(server, mix, options, token))
+    written = json.dumps(results, ensure_ascii=False, indent=1)
     print(written)
-    if chosen.json:
-        chosen.json.write_text(written + "\n", "utf-8")
-    return 1 if found["steady"]["faults"] else 0
+    if options.json:
+        options.json.write_text(written + "\n", "utf-8")
+    return 1 if results["steady"]["faults"] else 0
 
 
 if __name__ == "__main__":

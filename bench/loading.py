@@ -107,27 +107,27 @@ def measure(kb: Path, text: argparse.Namespace) -> dict[str, Any]:
         spent: dict[str, list[ResourceUse]] = {name: [] for name in text.only.split(",")}
         disk: dict[str, float] = {}
         for turn in range(text.rounds):
-            for name, found in spent.items():
+            for name, uses in spent.items():
                 folder = Path(home) / f"{name.split()[0]}-{turn}"
                 folder.mkdir()
                 with report_step(name):
-                    found.append(LOADERS[name](written, folder))
-                disk[name] = sum(each.stat().st_size for each in folder.rglob("*.sst"))
+                    uses.append(LOADERS[name](written, folder))
+                disk[name] = sum(path.stat().st_size for path in folder.rglob("*.sst"))
                 if name == "shiyi" and text.keep and turn == text.rounds - 1:
                     adopt_base(folder, base, relations, concepts, text.keep)
                 else:
                     shutil.rmtree(folder)
-        best = {name: min(each, key=lambda one: one.seconds) for name, each in spent.items()}
+        best = {name: min(group, key=lambda use: use.seconds) for name, group in spent.items()}
         return {
             "size": text.size,
             "quads": count,
             "n_quads_mib": round(written.stat().st_size / 2**20, 1),
             "rounds": text.rounds,
             "load": round(os.getloadavg()[0], 1),
-            **{f"{name}, s": round(each.seconds, 2) for name, each in best.items()},
-            **{f"{name}, processor s": round(each.processor, 2) for name, each in best.items()},
-            **{f"{name}, quads/s": round(count / each.seconds) for name, each in best.items()},
-            **{f"{name}, MiB at most": round(each.peak) for name, each in best.items()},
+            **{f"{name}, s": round(use.seconds, 2) for name, use in best.items()},
+            **{f"{name}, processor s": round(use.processor, 2) for name, use in best.items()},
+            **{f"{name}, quads/s": round(count / use.seconds) for name, use in best.items()},
+            **{f"{name}, MiB at most": round(use.peak) for name, use in best.items()},
             **{f"{name}, MB of tables": round(each / 1e6) for name, each in disk.items()},
             **(
                 {

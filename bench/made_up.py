@@ -129,7 +129,7 @@ def claims(pools: Pools, known: set[tuple[str, str, str]], count: int) -> Iterat
     """Write claims between skewed ends with their evidence, none twice and none of ``known``."""
     yield "".join(_source(n) for n in range(_SOURCES)).encode()
     draw, writer = np.random.default_rng(0), Claims(pools)
-    share = np.array([each[3] for each in STATEMENTS])
+    share = np.array([statement[3] for statement in STATEMENTS])
     kinds = [(pools.iris[a], name, pools.iris[b]) for a, name, b, _ in STATEMENTS]
     sizes = np.array([[len(a), len(b)] for a, _, b in kinds])
     seen, made = set[int](), 0
@@ -140,11 +140,11 @@ def claims(pools: Pools, known: set[tuple[str, str, str]], count: int) -> Iterat
         lines: list[str] = []
         for which, (i, j), luck in zip(way.tolist(), ends.tolist(), chance.tolist(), strict=True):
             first, name, last = kinds[which]
-            found, key = (first[i], name, last[j]), which << 56 | i << 28 | j
-            if key in seen or found in known or found[0] == found[2] or made == count:
+            results, key = (first[i], name, last[j]), which << 56 | i << 28 | j
+            if key in seen or results in known or results[0] == results[2] or made == count:
                 continue
             seen.add(key)
-            lines += writer.written(made, *found, luck)
+            lines += writer.written(made, *results, luck)
             made += 1
         yield "".join(lines).encode()
 
@@ -212,16 +212,16 @@ class Claims:
 
     def _read(self, node: str, source: int, found: tuple[str, str]) -> Iterator[str]:
         """Rest evidence on a passage, which is written once it has all its sentences."""
-        spoken = self.read // _BORNE % 2  # every other passage is in English
+        read = self.read // _BORNE % 2  # every other passage is in English
         passage = f"{ID}passage/made-{self.read // _BORNE}"
         self.read += 1
         self.sentences.append(found)
         yield (
             f"<{node}> <{PROV.wasDerivedFrom.value}> <{passage}> .\n"
-            f'<{node}> <{SHIYI.quote.value}> "{found[spoken]}"@{("zh", "en")[spoken]} .\n'
+            f'<{node}> <{SHIYI.quote.value}> "{found[read]}"@{("zh", "en")[read]} .\n'
         )
         if self.read % _BORNE in (0, 1):
-            yield from self._passage(passage, source, spoken)
+            yield from self._passage(passage, source, read)
 
     def _passage(self, passage: str, source: int, spoken: int) -> Iterator[str]:
         number = int(passage.rpartition("-")[2])
@@ -241,8 +241,8 @@ class Claims:
                 )
             return
         parts = [
-            f"{each[spoken]}{'。' if spoken == 0 else '. '}{_FILLING[(number + at) % len(_FILLING)][spoken]}"
-            for at, each in enumerate(self.sentences)
+            f"{row[spoken]}{'。' if spoken == 0 else '. '}{_FILLING[(number + at) % len(_FILLING)][spoken]}"
+            for at, row in enumerate(self.sentences)
         ]
         self.sentences.clear()
         yield f'<{passage}> <{RDF.value.value}> "{" ".join(parts) if spoken else "".join(parts)}"@{("zh", "en")[spoken]} <{_PLACE}> .\n'

@@ -44,16 +44,16 @@ def export(kb: Path, folder: Path) -> dict[str, float]:
         took[f"{name}_cpu_s"] = round(time.process_time() - used, 1)
 
     whole = folder / "all.nq"
-    with KnowledgeBase.open(kb) as opened:
-        took["quads"] = len(opened.store)
+    with KnowledgeBase.open(kb) as base:
+        took["quads"] = len(base.store)
         with whole.open("wb") as file:
-            timed("gather", lambda: write_dump(opened.store, file, "nq"))
+            timed("gather", lambda: write_dump(base.store, file, "nq"))
         for profile, form in FORMS:
             with (folder / "part").open("wb") as file:
                 timed(f"{profile}_{form}", partial(write_lines, _lines(whole), file, form, profile))
         # those for Neo4j and KGX read the same claims in the same way as CSV, and take as long
         for name, make in (("csv", tables.csv_tables), ("sssom", tables.sssom_tables)):
-            timed(name, partial(tables.write_tables, make(opened.store), folder / "csv"))
+            timed(name, partial(tables.write_tables, make(base.store), folder / "csv"))
     took["export_peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return took
 

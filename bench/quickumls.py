@@ -81,14 +81,14 @@ def make_names(count: int) -> dict[str, str]:
 def make_sentences(names: dict[str, str], count: int) -> list[tuple[str, list[str]]]:
     """Place two names into each sentence of about twenty-five words."""
     chance, listed = random.Random(4), list(names)  # noqa: S311
-    made = []
+    sentences = []
     for _ in range(count):
         two = chance.sample(listed, 2)
         parts = [" ".join(chance.choices(FILLER, k=7)) for _ in range(3)]
-        made.append(
+        sentences.append(
             (f"{parts[0]} {two[0]} {parts[1]} {two[1]} {parts[2]}.", [names[each] for each in two])
         )
-    return made
+    return sentences
 
 
 def time_shiyi(
@@ -105,7 +105,7 @@ def time_shiyi(
     plain.build_automaton()
     systems: dict[str, Callable[[str], set[str]]] = {
         "UmlsLinker (similar, whole mention)": lambda text: {
-            each.cui for each in linker.find(text)
+            match.cui for match in linker.find(text)
         },
         "Dictionary (exact)": lambda text: {
             concepts[hit.senses[0].concept].cui for hit in plain.find(text) if hit.senses
@@ -120,11 +120,11 @@ def time_sentences(
     """Return sentences a second of processor time, and the share of names found."""
     find(sentences[0][0])
     started = time.process_time()
-    found = sum(len(find(text) & set(cuis)) for text, cuis in sentences)
+    result = sum(len(find(text) & set(cuis)) for text, cuis in sentences)
     taken = time.process_time() - started
     return {
         "sentences/s": round(len(sentences) / taken, 1),
-        "recall": round(found / 2 / len(sentences), 4),
+        "recall": round(result / 2 / len(sentences), 4),
     }
 
 
@@ -133,8 +133,8 @@ def time_quickumls(
 ) -> dict[str, object]:
     """Install QuickUMLS on the same names and time it in its own environment."""
     rrf, base, stubs = folder / "rrf", folder / "base", folder / "stubs"
-    for each in (rrf, base, stubs / "en_core_web_sm", stubs / "nltk" / "corpora" / "stopwords"):
-        each.mkdir(parents=True)
+    for path in (rrf, base, stubs / "en_core_web_sm", stubs / "nltk" / "corpora" / "stopwords"):
+        path.mkdir(parents=True)
     (stubs / "en_core_web_sm" / "__init__.py").write_text(
         "import spacy\ndef load(**options):\n    return spacy.blank('en')\n", "utf-8"
     )
@@ -158,14 +158,14 @@ def time_quickumls(
         env=env,
         capture_output=True,
     )
-    done = subprocess.run(  # noqa: S603
+    process = subprocess.run(  # noqa: S603
         [python, "-c", THEIRS, str(base), str(asked)],
         check=True,
         env=env,
         capture_output=True,
         text=True,
     )
-    output = json.loads(done.stdout.splitlines()[-1])
+    output = json.loads(process.stdout.splitlines()[-1])
     return {
         "system": "QuickUMLS 1.4 (threshold 0.7, window 5)",
         "sentences/s": output["sentences/s"],
@@ -178,13 +178,13 @@ def main() -> None:
     parser.add_argument("--python", help="of an environment with quickumls; without: ours alone")
     parser.add_argument("--names", type=int, default=100_000)
     parser.add_argument("--sentences", type=int, default=300)
-    asked = parser.parse_args()
-    names = make_names(asked.names)
-    sentences = make_sentences(names, asked.sentences)
+    options = parser.parse_args()
+    names = make_names(options.names)
+    sentences = make_sentences(names, options.sentences)
     with tempfile.TemporaryDirectory() as name:
         rows = time_shiyi(names, sentences, Path(name) / "ours")
-        if asked.python:
-            rows.append(time_quickumls(asked.python, names, sentences, Path(name)))
+        if options.python:
+            rows.append(time_quickumls(options.python, names, sentences, Path(name)))
         else:
             print("no --python of an environment with quickumls: ours alone", file=sys.stderr)
     print(json.dumps({"names": len(names), "sentences": len(sentences), "rows": rows}, indent=1))

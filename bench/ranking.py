@@ -46,8 +46,8 @@ class RankingCase:
 
 def load_good_foods(facts: Facts) -> dict[str, dict[str, set[str]]]:
     """Return the foods on record as good for each state, with their claims."""
-    found: dict[str, dict[str, set[str]]] = {}
-    names = {each.value for each in BENEFIT}
+    results: dict[str, dict[str, set[str]]] = {}
+    names = {node.value for node in BENEFIT}
     for kind in (SHIYI.Symptom, SHIYI.Disease, SHIYI.Syndrome, SHIYI.Constitution):
         for state in facts.members(kind):
             foods: dict[str, set[str]] = defaultdict(set)
@@ -57,13 +57,13 @@ def load_good_foods(facts: Facts) -> dict[str, dict[str, set[str]]]:
                 if plain and facts.is_a(fact.other(state), *EDIBLE):
                     foods[fact.other(state)].add(fact.claim)
             if len(foods) >= LEAST:
-                found[state] = dict(foods)
-    return found
+                results[state] = dict(foods)
+    return results
 
 
 def questions(runtime: Runtime, limit: int | None, seed: int) -> list[RankingCase]:
     """Return the questions, each linked as it is asked."""
-    good, made = load_good_foods(runtime.facts), list[RankingCase]()
+    good, cases = load_good_foods(runtime.facts), list[RankingCase]()
     states = sorted(good)
     random.Random(seed).shuffle(states)  # noqa: S311 - a draw, no secret
     least = runtime.settings.answer.recommend_from
@@ -76,11 +76,11 @@ def questions(runtime: Runtime, limit: int | None, seed: int) -> list[RankingCas
                 continue  # the linker's fault, not the ranking's
             paths = runtime.retriever.retrieve((state,), EDIBLE, DEEP, least).paths
             right = frozenset(good[state])
-            made.append(RankingCase(state, "stated", paths, right))
-            others = tuple(p for p in paths if not withheld & {hop.claim for hop in p.hops})
-            if right & {path.hops[-1].end for path in others}:
-                made.append(RankingCase(state, "withheld", others, right))
-    return made
+            cases.append(RankingCase(state, "stated", paths, right))
+            other_paths = tuple(p for p in paths if not withheld & {hop.claim for hop in p.hops})
+            if right & {path.hops[-1].end for path in other_paths}:
+                cases.append(RankingCase(state, "withheld", other_paths, right))
+    return cases
 
 
 def ranking(paths: Collection[Path], scorer: str, rank: Mapping[str, float]) -> list[str]:
@@ -90,10 +90,13 @@ def ranking(paths: Collection[Path], scorer: str, rank: Mapping[str, float]) -> 
     """
     if scorer == UNRANKED:
         return sorted({path.hops[-1].end for path in paths})
-    reached: dict[str, list[Path]] = defaultdict(list)
+    reached_paths: dict[str, list[Path]] = defaultdict(list)
     for path in score_paths(paths, rank, SCORERS[scorer]):
-        reached[path.hops[-1].end].append(path)
-    worth = {iri: Candidate(iri, tuple(found)).support for iri, found in reached.items()}
+        reached_paths[path.hops[-1].end].append(path)
+    worth = {
+        iri: Candidate(iri, tuple(found_paths)).support
+        for iri, found_paths in reached_paths.items()
+    }
     return sorted(worth, key=lambda iri: (-worth[iri], iri))
 
 
@@ -110,24 +113,24 @@ def of_states(
     scorer: str, asked: list[RankingCase], states: list[str], rank: Mapping[str, float]
 ) -> Floats:
     """Return the measures of a scorer, a row for each state, over the languages it is asked in."""
-    found: dict[str, list[tuple[float, ...]]] = defaultdict(list)
-    for each in asked:
-        found[each.state].append(rank_metrics(ranking(each.paths, scorer, rank), each.right))
-    return np.array([np.mean(found[state], axis=0) for state in states])
+    results: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for case in asked:
+        results[case.state].append(rank_metrics(ranking(case.paths, scorer, rank), case.right))
+    return np.array([np.mean(results[state], axis=0) for state in states])
 
 
 def main(kb: File, limit: int | None, seed: int) -> None:
     with KnowledgeBase.open(kb) as base:
         runtime = Runtime.open(base, replace(Settings(), kb=kb))
-        asked = questions(runtime, limit, seed)
+        cases = questions(runtime, limit, seed)
         draw = np.random.default_rng(seed)
         for kind in ("stated", "withheld"):
-            mine = [each for each in asked if each.kind == kind]
-            states = sorted({each.state for each in mine})
-            print(f"{kind}: {len(mine)} questions about {len(states)} states")
+            own_cases = [case for case in cases if case.kind == kind]
+            states = sorted({case.state for case in own_cases})
+            print(f"{kind}: {len(own_cases)} questions about {len(states)} states")
             print(f"| scorer | {' | '.join(MEASURES)} | p |")
             figures = {
-                name: of_states(name, mine, states, runtime.rank)
+                name: of_states(name, own_cases, states, runtime.rank)
                 for name in (UNRANKED, *SCORERS)
                 if name != "mean"
             }

@@ -100,7 +100,7 @@ def main(kb: str, *engines: str) -> None:
             table[engine] = {"put the base there": f"{seconds:.0f} s", **dict(measures(settings))}
     print(f"| | {' | '.join(table)} |\n{'|---' * (len(table) + 1)}|")
     for name in table[[*table][-1]]:
-        print(f"| {name} | {' | '.join(each.get(name, '') for each in table.values())} |")
+        print(f"| {name} | {' | '.join(record.get(name, '') for record in table.values())} |")
 
 
 if __name__ == "__main__":

@@ -79,15 +79,15 @@ def main() -> int:
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--list", action="store_true")
     result = parser.parse_args()
-    unnamed = {each.name for each in HERE.glob("*.py")} - {b.script for b in BENCHES} - set(APART)
+    unnamed = {path.name for path in HERE.glob("*.py")} - {b.script for b in BENCHES} - set(APART)
     if unnamed:
         print(
             f"not run, since bench/run.py does not list it: {', '.join(sorted(unnamed))}",
             file=sys.stderr,
         )
-    chosen = [b for b in BENCHES if not result.only or b.name in result.only.split(",")]
+    benchmarks = [b for b in BENCHES if not result.only or b.name in result.only.split(",")]
     failed = 0
-    for bench in chosen:
+    for bench in benchmarks:
         arguments = bench.short
         if result.long:
             arguments = bench.short if bench.long is None else bench.long
@@ -98,7 +98,7 @@ def main() -> int:
             continue
         text = ran(
             bench,
-            [each.replace(KB, result.kb) for each in arguments],
+            [argument.replace(KB, result.kb) for argument in arguments],
             LONG_S if result.long else SHORT_S,
         )
         failed += text["status"] != "ran"

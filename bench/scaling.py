@@ -72,7 +72,7 @@ def adjacency_cost(relations: int) -> tuple[float, list[float]]:
     """Return the bytes of one claim in the adjacency, and milliseconds of ordinary retrievals."""
     graph = make_graph(relations, relations // 2)
     arrays = sum(each.nbytes for each in (graph.source, graph.target, graph.kind, graph.confidence))
-    names = sum(sys.getsizeof(each) for each in (*graph.nodes, *graph.claims))
+    names = sum(sys.getsizeof(node) for node in (*graph.nodes, *graph.claims))
     rank = dict(graph.importance(PageRankSettings()))
     spent, _ = time_retrieval(array_retrieval(graph, rank), ordinary(graph))
     return (2 * arrays + names) / relations, spent
@@ -88,8 +88,8 @@ def fan_out(spent: Sequence[float], shards: int, draw: np.random.Generator) -> f
 def merged_recall(shards: int, number: int, wanted: int, draw: np.random.Generator) -> float:
     """Return the share of the true ``wanted`` that are there when each shard gives its ``kept`` best."""
     homes = draw.integers(0, shards, (2000, wanted))
-    found = [np.minimum(np.bincount(row, minlength=shards), number).sum() for row in homes]
-    return float(np.mean(found)) / wanted
+    results = [np.minimum(np.bincount(row, minlength=shards), number).sum() for row in homes]
+    return float(np.mean(results)) / wanted
 
 
 def makespan(lengths: NDArray[np.float64], workers: int, writing: float) -> float:
@@ -133,7 +133,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     text = parser.parse_args()
-    loaded = store_costs(text.kb, [int(each) for each in text.copies.split(",")])
+    loaded = store_costs(text.kb, [int(part) for part in text.copies.split(",")])
     manifest = json.loads((_generation(text.kb) / "manifest.json").read_text("utf-8"))
     claims = int(manifest["counts"]["claims"])
     edge, spent = adjacency_cost(text.relations)

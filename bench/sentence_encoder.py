@@ -56,8 +56,8 @@ BLOCK = 18  # bytes that hold 32 weights
 
 def cells() -> Iterator[str]:
     """Yield the utterances, and every cell of the tables of concepts and words, folded."""
-    for each in utterances():
-        yield each.text.folded
+    for utterance in utterances():
+        yield utterance.text.folded
     for name in ("ontology/concepts", "ontology/lexicon", "ontology/lexicon/cues"):
         for path in sorted(artefact(name).glob("*.t*")):
             for line in path.read_text("utf-8").splitlines():
@@ -72,7 +72,10 @@ def table_sentences() -> Iterator[str]:
             continue
         for cell in CELL.split(path.read_text("utf-8")):
             text = cell.strip(' "')
-            if PATTERN.search(text) or sum(each.isdigit() for each in text) > len(text) / 4:
+            if (
+                PATTERN.search(text)
+                or sum(character.isdigit() for character in text) > len(text) / 4
+            ):
                 continue
             if CHINESE.search(text):
                 if 4 <= len(text) <= 50:
@@ -83,14 +86,14 @@ def table_sentences() -> Iterator[str]:
 
 def named() -> dict[str, list[tuple[int, int, str]]]:
     """Return where each utterance names something, with its class."""
-    found: dict[str, list[tuple[int, int, str]]] = {}
+    results: dict[str, list[tuple[int, int, str]]] = {}
     for path in sorted(artefact("ontology/lexicon/utterances").glob("*.tsv")):
         for row in rows(f"utterances/{path.stem}"):
             for cell in filter(None, row[9].split(";")):
                 place, _, kind = cell.partition(" ")
                 start, _, end = place.partition("-")
-                found.setdefault(row[0], []).append((int(start), int(end), kind))
-    return found
+                results.setdefault(row[0], []).append((int(start), int(end), kind))
+    return results
 
 
 def sentences() -> tuple[list[str], int]:
@@ -98,31 +101,31 @@ def sentences() -> tuple[list[str], int]:
 
     The number is of the utterances with their variants.
     """
-    chance, every, spans = random.Random(0), utterances(), named()  # noqa: S311
+    chance, all_utterances, spans = random.Random(0), utterances(), named()  # noqa: S311
     names: dict[tuple[str, bool], list[str]] = {}
-    for each in every:
-        for start, end, kind in spans.get(each.id, ()):
-            name = each.text.aligned[start:end]
+    for utterance in all_utterances:
+        for start, end, kind in spans.get(utterance.id, ()):
+            name = utterance.text.aligned[start:end]
             names.setdefault((kind, name.isascii()), []).append(name)
-    found = dict.fromkeys(each.text.raw for each in every)
-    for each in every:
-        for _ in range(SWAPPED if each.id in spans else 0):
-            done, place, text = "", 0, each.text.aligned
-            for start, end, kind in sorted(spans[each.id]):
+    results = dict.fromkeys(each.text.raw for each in all_utterances)
+    for utterance in all_utterances:
+        for _ in range(SWAPPED if utterance.id in spans else 0):
+            done, place, text = "", 0, utterance.text.aligned
+            for start, end, kind in sorted(spans[utterance.id]):
                 if start >= place:
                     other = chance.choice(names[kind, text[start:end].isascii()])
                     done, place = done + text[place:start] + other, end
-            found.setdefault(done + text[place:])
-    variants = len(found)
+            results.setdefault(done + text[place:])
+    variants = len(results)
     parts: dict[bool, list[str]] = {True: [], False: []}
-    for each in every:
-        split = [part.strip() for part in CLAUSE.split(each.text.raw)]
-        parts[each.text.raw.isascii()] += [part for part in split if len(part) > 3]
-    while len(found) < variants + JOINED:
+    for utterance in all_utterances:
+        split = [part.strip() for part in CLAUSE.split(utterance.text.raw)]
+        parts[utterance.text.raw.isascii()] += [part for part in split if len(part) > 3]
+    while len(results) < variants + JOINED:
         english = chance.random() < 0.45
-        found.setdefault((" " if english else "").join(chance.sample(parts[english], 2)))
-    found |= dict.fromkeys(sorted(set(table_sentences())))
-    return list(found), variants
+        results.setdefault((" " if english else "").join(chance.sample(parts[english], 2)))
+    results |= dict.fromkeys(sorted(set(table_sentences())))
+    return list(results), variants
 
 
 def e5_tensors() -> tuple[Arrays, list[tuple[str, float]], int]:
@@ -142,15 +145,17 @@ def e5_tensors() -> tuple[Arrays, list[tuple[str, float]], int]:
     at += 8 + skipped
     (tensors,) = struct.unpack_from("<i", data, at)
     at += 4
-    found: Arrays = {}
+    results: Arrays = {}
     for _ in range(tensors):
         (length,) = struct.unpack_from("<H", data, at)
         name = data[at + 2 : at + 2 + length].decode()
         at += 2 + length
         packed, _, start, size = struct.unpack_from("<BIQQ", data, at)
         at += 21
-        found[name] = np.frombuffer(data[start : start + size], np.uint8 if packed else np.float32)
-    return found, list(zip(pieces, scores, strict=True)), unknown
+        results[name] = np.frombuffer(
+            data[start : start + size], np.uint8 if packed else np.float32
+        )
+    return results, list(zip(pieces, scores, strict=True)), unknown
 
 
 def ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -178,7 +183,9 @@ def prepare(output: Path) -> None:
     out = {"static": np.vstack([np.zeros((1, WIDTH)), first @ axes[:WIDTH].T]).astype(np.float16)}
 
     texts, variants = sentences()
-    own = [each.ids or [0] for each in tokenizer.encode_batch([fold(text) for text in texts])]
+    own = [
+        encoding.ids or [0] for encoding in tokenizer.encode_batch([fold(text) for text in texts])
+    ]
     own = [row if len(row) <= 2 * HALF else row[:HALF] + row[-HALF:] for row in own]
     out["new"], out["new.starts"] = ragged(own)
 
@@ -186,9 +193,9 @@ def prepare(output: Path) -> None:
     teacher = Tokenizer(models.Unigram(known, unk_id=unknown))
     teacher.normalizer = normalizers.NFKC()
     teacher.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    begin, end = (cast("int", teacher.token_to_id(each)) for each in ("<s>", "</s>"))
+    begin, end = (cast("int", teacher.token_to_id(term)) for term in ("<s>", "</s>"))
     encoded = teacher.encode_batch([QUERY + text for text in texts])
-    pieces_of = [[begin, *each.ids, end][:LONGEST] for each in encoded]
+    pieces_of = [[begin, *encoding.ids, end][:LONGEST] for encoding in encoded]
     used = sorted({piece for row in pieces_of for piece in row})
     place = {piece: number for number, piece in enumerate(used)}
     out["old"], out["old.starts"] = ragged([[place[piece] for piece in row] for row in pieces_of])

@@ -124,12 +124,12 @@ def _first_page(kb: Path) -> dict[str, float]:
             except OSError:
                 time.sleep(0.02)
         seconds, own = time.perf_counter() - begun, psutil.Process(server.pid)
-        every = [own, *own.children(recursive=True)]
-        worked = [sum(each.cpu_times()[:2]) for each in every]
+        processes = [own, *own.children(recursive=True)]
+        worked = [sum(process.cpu_times()[:2]) for process in processes]
         return {
             "seconds": round(seconds, 2),
             "cpu_seconds_of_the_busiest": round(max(worked), 2),
-            "mib": round(max(each.memory_info().rss for each in every) / 2**20),
+            "mib": round(max(process.memory_info().rss for process in processes) / 2**20),
         }
     finally:
         server.terminate()
@@ -158,26 +158,26 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=60)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--start", type=int, metavar="N", help="only start it, N times")
-    chosen = parser.parse_args()
-    if chosen.start:
-        print(json.dumps(first_pages(Path(chosen.kb), chosen.start)))
+    options = parser.parse_args()
+    if options.start:
+        print(json.dumps(first_pages(Path(options.kb), options.start)))
         return
-    server, port, seconds = start_server(chosen.kb)
+    server, port, seconds = start_server(options.kb)
     try:
-        found: dict[str, dict[str, float]] = {"start": {"seconds": round(seconds, 1)}}
+        results: dict[str, dict[str, float]] = {"start": {"seconds": round(seconds, 1)}}
         bodies = [json.dumps({"question": q}).encode() for q in QUESTIONS]
-        asking = [("/api/ask", bodies[i % len(bodies)]) for i in range(chosen.requests)]
-        found["POST /api/ask"] = measure(port, list(asking))
+        asking = [("/api/ask", bodies[i % len(bodies)]) for i in range(options.requests)]
+        results["POST /api/ask"] = measure(port, list(asking))
         for name, path in PAGES.items():
-            found[name] = measure(port, [(path, None)] * chosen.requests)
-        found["memory"] = memory_mib(server.pid)
+            results[name] = measure(port, [(path, None)] * options.requests)
+        results["memory"] = memory_mib(server.pid)
     finally:
         server.terminate()
         server.wait(timeout=20)
-    for name, values in found.items():
+    for name, values in results.items():
         print(f"{name:24}", "  ".join(f"{key} {value:g}" for key, value in values.items()))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ def wait_until_quiet(pid: int) -> None:
 
 def cpu_seconds(pid: int) -> float:
     own = psutil.Process(pid)
-    every = [own, *own.children(recursive=True)]
-    return sum(sum(each.cpu_times()[:2]) for each in every)
+    processes = [own, *own.children(recursive=True)]
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
 def measure(
@@ -147,13 +147,13 @@ def measure(
 
 def stream(port: int, pid: int, query: str) -> dict[str, float]:
     """Accept a long result and look at the memory of the server and its workers in the meantime."""
-    most, done = [0.0, 0.0], threading.Event()
+    most, event = [0.0, 0.0], threading.Event()
 
     def watch() -> None:
-        while not done.wait(0.05):
+        while not event.wait(0.05):
             own = psutil.Process(pid)
             with contextlib.suppress(psutil.Error):
-                workers = [each.memory_info().rss for each in own.children(recursive=True)]
+                workers = [process.memory_info().rss for process in own.children(recursive=True)]
                 most[:] = max(most[0], own.memory_info().rss), max(most[1], *workers)
 
     before = psutil.Process(pid).memory_info().rss
@@ -167,7 +167,7 @@ def stream(port: int, pid: int, query: str) -> dict[str, float]:
     first, size, rows = time.perf_counter() - start, 0, -1
     while part := reply.read(1 << 18):
         size, rows = size + len(part), rows + part.count(b"\n")
-    done.set()
+    event.set()
     watcher.join()
     return {
         "status": reply.status,
@@ -182,7 +182,7 @@ def stream(port: int, pid: int, query: str) -> dict[str, float]:
 
 def update(kb: Path, home: Path) -> dict[str, dict[str, float]]:
     copy = shutil.copytree(kb, home / "kb")
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     with KnowledgeBase.open(copy, write=True) as base:
         updater = Updater(base, QuerySettings(), lambda: None)
         for name, text in _UPDATES.items():
@@ -193,20 +193,20 @@ def update(kb: Path, home: Path) -> dict[str, dict[str, float]]:
                 change = updater.update(written, Author(f"{name}{number}", "bench", "bench"))
                 times.append((time.perf_counter() - start) * 1000)
                 moved = max(moved, change.removed + change.added)
-            found[name] = {
+            results[name] = {
                 "first_ms": round(times[0], 1),
                 "p50_ms": round(statistics.median(times), 1),
                 "quads": moved,
                 "base": len(base.store),
             }
         updater.close()
-    return found
+    return results
 
 
 def servers(kb: Path, program: str | None, home: Path) -> dict[str, tuple[list[str], int, str]]:
     port, retained, other = free_port(), free_port(), free_port()
     command = [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port"]
-    found = {
+    results = {
         "ours": (["env", "SHIYI_QUERY_CACHE_BYTES=0", *command, str(port)], port, "/sparql"),
         "kept": ([*command, str(retained)], retained, "/sparql"),
     }
@@ -214,12 +214,12 @@ def servers(kb: Path, program: str | None, home: Path) -> dict[str, tuple[list[s
         current = (kb / "CURRENT").read_text(encoding="utf-8").strip()
         copy = home / "store"
         shutil.copytree(kb / "generations" / current / "store", copy)
-        found["stock"] = (
+        results["stock"] = (
             [program, "serve-read-only", "--location", str(copy), "--bind", f"127.0.0.1:{other}"],
             other,
             "/query",
         )
-    return found
+    return results
 
 
 def main() -> None:
@@ -255,13 +255,13 @@ def main() -> None:
                 process.terminate()
                 process.wait(20)
         updates = update(args.kb, Path(home))
-    for name, each in result.items():
-        for what, found in each.items():
+    for name, record in result.items():
+        for what, results in record.items():
             stock = result.get("stock", {}).get(what)
-            ratio = f", {found['per_second'] / stock['per_second']:.2f} of stock" if stock else ""
+            ratio = f", {results['per_second'] / stock['per_second']:.2f} of stock" if stock else ""
             print(
-                f"{name}: {what}: {found['per_second']:.0f}/s, p50 {found['p50_ms']} ms, "
-                f"p99 {found['p99_ms']} ms, CPU {found['cpu_ms']} ms{ratio}"
+                f"{name}: {what}: {results['per_second']:.0f}/s, p50 {results['p50_ms']} ms, "
+                f"p99 {results['p99_ms']} ms, CPU {results['cpu_ms']} ms{ratio}"
             )
     for name, took in (long | updates).items():
         print(f"{name}:", ", ".join(f"{key} {value:,}" for key, value in took.items()))

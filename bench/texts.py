@@ -29,8 +29,8 @@ def main(kb: Path, name: str) -> None:
     with KnowledgeBase.open(kb) as base:
         facts = Facts.read(base.store, Schema.load())
         texts = list(units(base.store, facts))
-    known = {f.claim: f for found in facts.by_subject.values() for f in found if not f.derived}
-    drawn = random.Random(1).sample([f for f in known.values() if not f.language], ASKED)  # noqa: S311
+    known_facts = {f.claim: f for row in facts.by_subject.values() for f in row if not f.derived}
+    drawn = random.Random(1).sample([f for f in known_facts.values() if not f.language], ASKED)  # noqa: S311
     before, started = _peak(), time.perf_counter()
     search = INDEXES[name](texts)
     built, grown = time.perf_counter() - started, _peak() - before
@@ -38,10 +38,10 @@ def main(kb: Path, name: str) -> None:
     for place, fact in enumerate(drawn):
         question = _question(facts, fact, "zh" if place % 2 else "en")
         started = time.perf_counter()
-        found = [known[iri] for iri in search(question) if iri in known]
+        found_facts = [known_facts[iri] for iri in search(question) if iri in known_facts]
         spent.append((time.perf_counter() - started) * 1000)
         asked = fact.subject, fact.predicate
-        hits += any((f.subject, f.predicate) == asked for f in found)
+        hits += any((f.subject, f.predicate) == asked for f in found_facts)
     print(
         json.dumps(
             {

@@ -81,7 +81,7 @@ def measure(folder: Path, lines: int, lookups: int) -> dict[str, Any]:
     for number in range(0, lines, max(1, lines // lookups)):
         linker.link(f"{word(number)} root")
     laps["link_ms"] = (time.perf_counter() - started) * 1000 / lookups
-    size = sum(each.stat().st_size for each in (folder / "kb" / "umls").iterdir())
+    size = sum(path.stat().st_size for path in (folder / "kb" / "umls").iterdir())
     return {
         "lines": lines,
         "names": names,
@@ -100,8 +100,8 @@ def main() -> None:
     parser.add_argument("--lookups", type=int, default=200, help="names that are looked up then")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), args.lines, args.lookups)
-    print(json.dumps(found, indent=1))
+        results = measure(Path(folder), args.lines, args.lookups)
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def validate_one(kb: Path, way: str) -> None:
 def validate_at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:
     """Validate everything as one graph."""
     gc.disable()  # as by parts: looking through what stays costs a quarter
-    found = list(base.store.match(graph=DefaultGraph()))
-    return len(found), validate(to_graph(found), shapes_graph())
+    quads = list(base.store.match(graph=DefaultGraph()))
+    return len(quads), validate(to_graph(quads), shapes_graph())
 
 
 if __name__ == "__main__":

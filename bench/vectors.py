@@ -109,19 +109,19 @@ def measure(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]:
         for name, each in queries.items()
     }
     graph, building = load_graph(whole, asked.threads, asked.keep)
-    found = {}
+    results = {}
     for expansion in asked.expansions or [graph.graph.expansion_search]:
         graph.graph.expansion_search = expansion  # type: ignore[misc]  # its stub lacks the setter
-        for name, each in queries.items():
-            graph.nearest(each[0], _K)
-            found[f"{name}, {expansion} candidates"] = {
-                **milliseconds(graph.nearest, each),
-                "recall@10": recall(whole.nearest, graph.nearest, each[:300]),
+        for name, group in queries.items():
+            graph.nearest(group[0], _K)
+            results[f"{name}, {expansion} candidates"] = {
+                **milliseconds(graph.nearest, group),
+                "recall@10": recall(whole.nearest, graph.nearest, group[:300]),
             }
     return {
         "dimensions": whole.rows.shape[1],
         **rounds,
-        f"HNSW among {asked.vectors:,}": found,
+        f"HNSW among {asked.vectors:,}": results,
         **building,
         "graph MB": round(graph.graph.memory_usage / 1e6),
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
@@ -136,17 +136,17 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of building the graph")
     parser.add_argument(
         "--expansions",
-        type=lambda text: [int(each) for each in text.split(",")],
+        type=lambda text: [int(part) for part in text.split(",")],
         default=[],
         metavar="N,…",
         help="how widely the graph is searched",
     )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the graph there")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     model = open_shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
-    print(json.dumps(measure(asked, model), ensure_ascii=False, indent=1))
+    print(json.dumps(measure(options, model), ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":

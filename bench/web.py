@@ -77,15 +77,15 @@ def fetch(port: int, path: str) -> tuple[float, float, str]:
 def time_visits(port: int, path: str, requests: int) -> dict[str, float]:
     """Time the first visit and the later ones."""
     first, _, _ = fetch(port, path)
-    found = [fetch(port, path)[:2] for _ in range(requests)]
+    results = [fetch(port, path)[:2] for _ in range(requests)]
 
     def most(times: list[float]) -> float:
         return round(statistics.quantiles(times, n=20, method="inclusive")[-1], 1)
 
     return {
         "first_visit_ms": round(first, 1),
-        "ttfb_p95_ms": most([each[0] for each in found]),
-        "whole_p95_ms": most([each[1] for each in found]),
+        "ttfb_p95_ms": most([row[0] for row in results]),
+        "whole_p95_ms": most([row[1] for row in results]),
     }
 
 
@@ -157,35 +157,35 @@ def draw_graph(driver: Any, base: str) -> dict[str, float]:
 def pages(port: int) -> dict[str, str]:
     """Name the pages with their addresses."""
     text = fetch(port, SUBSTANCE)[2]
-    found = {name: re.search(pattern, text) for name, pattern in LINKED.items()}
-    return PAGES | {name: html.unescape(each[1]) for name, each in found.items() if each}
+    matches = {name: re.search(pattern, text) for name, pattern in LINKED.items()}
+    return PAGES | {name: html.unescape(match[1]) for name, match in matches.items() if match}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", nargs="?", default="kb")
     parser.add_argument("--requests", type=int, default=40)
-    chosen = parser.parse_args()
-    server, port, _ = start_server(chosen.kb)
+    options = parser.parse_args()
+    server, port, _ = start_server(options.kb)
     base = f"http://127.0.0.1:{port}"
     time.sleep(4)  # what it makes while it starts
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     driver = browser()
     try:
         for name, path in pages(port).items():
-            found[name] = time_visits(port, path, chosen.requests)
+            results[name] = time_visits(port, path, options.requests)
         for begin, device in ROUNDS.items():
             emulate_device(driver, *device)
             for name, path in pages(port).items():
                 seen = load_page(driver, base + path)
-                found[name] |= {begin + key: value for key, value in seen.items()}
+                results[name] |= {begin + key: value for key, value in seen.items()}
         emulate_device(driver, *ROUNDS[""])
-        found["graph"] = draw_graph(driver, base)
+        results["graph"] = draw_graph(driver, base)
     finally:
         driver.quit()
         server.terminate()
         server.wait(timeout=20)
-    for name, values in found.items():
+    for name, values in results.items():
         print(f"{name:15}", "  ".join(f"{key} {value:g}" for key, value in values.items()))
 
 

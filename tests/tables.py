@@ -40,7 +40,7 @@ _TYPES: Final[dict[str, Callable[[str], Any]]] = {
 @cache
 def sections(package: str) -> dict[str, tuple[list[str], list[list[Any]]]]:
     """Return the columns and rows of every section of a package."""
-    found = dict[str, tuple[list[str], list[list[Any]]]]()
+    results = dict[str, tuple[list[str], list[list[Any]]]]()
     path = CASES / f"{package}.tsv"
     text = (path if path.exists() else CASES / "other.tsv").read_text("utf-8")
     for section in re.split(r"^# (?=\w+$)", text, flags=re.MULTILINE)[1:]:
@@ -51,9 +51,9 @@ def sections(package: str) -> dict[str, tuple[list[str], list[list[Any]]]]:
             for line in lines
         ]
         assert rows, f"{name} has no cases"
-        assert name not in found, f"{name} has two sections"
-        found[name] = [column for column, _ in columns], rows
-    return found
+        assert name not in results, f"{name} has two sections"
+        results[name] = [column for column, _ in columns], rows
+    return results
 
 
 def cases(package: str, name: str) -> list[list[Any]]:

@@ -38,9 +38,9 @@ def test_the_tree_of_errors_is_drawn() -> None:
 
 
 def test_every_error_but_first_belongs_to_tree() -> None:
-    for name, each in vars(shiyi.errors).items():
+    for name, item in vars(shiyi.errors).items():
         if name.endswith("Error"):
-            assert issubclass(each, shiyi.errors.ShiyiError), name
+            assert issubclass(item, shiyi.errors.ShiyiError), name
 
 
 def test_every_verb_is_documented() -> None:
@@ -70,7 +70,7 @@ def test_help_loads_nothing_heavy() -> None:
         "  'pydantic_settings', 'shiyi.settings'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
-    done = subprocess.run(  # noqa: S603 - our own interpreter and text
+    process = subprocess.run(  # noqa: S603 - our own interpreter and text
         [sys.executable, "-c", check], capture_output=True, text=True, check=True
     )
-    assert done.stderr.strip() == "[]"
+    assert process.stderr.strip() == "[]"

@@ -58,12 +58,12 @@ VERBS = {"embed", "parked", "feed", "named", "need", "proceed", "seed", "shed", 
 @cache
 def modules() -> dict[str, Path]:
     """Return the modules of the package by dotted name."""
-    found = {}
+    paths = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(ROOT / "src").with_suffix("").parts
-        found[".".join(parts).removesuffix(".__init__")] = path
-    assert len(found) > 100
-    return found
+        paths[".".join(parts).removesuffix(".__init__")] = path
+    assert len(paths) > 100
+    return paths
 
 
 @cache
@@ -73,21 +73,21 @@ def tree(path: Path) -> ast.Module:
 
 def folders() -> list[Path]:
     """Return the folders below the two roots, which list the packages and so are longer."""
-    found = {
+    paths = {
         path.parent
         for root in (PACKAGE, TESTS)
         for path in root.rglob("*")
         if "__pycache__" not in path.parts
     }
-    return sorted(found - {PACKAGE, TESTS})
+    return sorted(paths - {PACKAGE, TESTS})
 
 
 def entries(folder: Path) -> list[str]:
     hidden = {"__init__.py", "__main__.py", "__pycache__"}
     return [
-        each.name
-        for each in folder.iterdir()
-        if each.name not in hidden and not each.name.startswith(".")
+        path.name
+        for path in folder.iterdir()
+        if path.name not in hidden and not path.name.startswith(".")
     ]
 
 
@@ -97,20 +97,20 @@ def lines(path: Path) -> int:
 
 def importers() -> dict[str, set[str]]:
     """Return the modules that import each module, by dotted name."""
-    known = modules()
-    found: dict[str, set[str]] = defaultdict(set)
-    for name, path in known.items():
+    paths = modules()
+    results: dict[str, set[str]] = defaultdict(set)
+    for name, path in paths.items():
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Import):
-                targets = {each.name for each in node.names}
+                targets = {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                below = {f"{node.module}.{each.name}" for each in node.names}
-                targets = (below & known.keys()) or {node.module}
+                below = {f"{node.module}.{alias.name}" for alias in node.names}
+                targets = (below & paths.keys()) or {node.module}
             else:
                 continue
-            for target in targets & known.keys() - {name}:
-                found[target].add(name)
-    return found
+            for target in targets & paths.keys() - {name}:
+                results[target].add(name)
+    return results
 
 
 def docstrings() -> Iterator[tuple[str, str]]:
@@ -167,10 +167,10 @@ def test_module_is_a_chapter() -> None:
 
 
 def test_modules_with_a_single_importer_grow_no_more() -> None:
-    found = importers()
-    single = [name for name, by in found.items() if len(by) == 1]
-    assert len(found) > 100
-    assert len(single) / len(found) <= SINGLE_IMPORTERS, sorted(single)
+    results = importers()
+    single = [name for name, by in results.items() if len(by) == 1]
+    assert len(results) > 100
+    assert len(single) / len(results) <= SINGLE_IMPORTERS, sorted(single)
 
 
 def test_module_names_stand_in_the_glossary() -> None:
@@ -190,45 +190,45 @@ def test_module_names_are_nouns() -> None:
 
 def test_long_lines_grow_no_more() -> None:
     words = ["ruff", "check", "--select", "E501", "--output-format", "json", "--exit-zero"]
-    done = subprocess.run(  # noqa: S603 - our own interpreter and words
+    process = subprocess.run(  # noqa: S603 - our own interpreter and words
         [sys.executable, "-m", *words, "--no-cache"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert len(json.loads(done.stdout)) <= LONG_LINES
+    assert len(json.loads(process.stdout)) <= LONG_LINES
 
 
 def test_formatter_is_skipped_on_tables_alone() -> None:
-    found = [
+    results = [
         f"{path.relative_to(ROOT)}:{line}"
         for folder in ("src", "tests", "bench", "docs")
         for path in sorted((ROOT / folder).rglob("*.py"))
         for line in skipped_formats(path)
     ]
-    assert len(found) <= SKIPPED_FORMATS, found
+    assert len(results) <= SKIPPED_FORMATS, results
 
 
 def test_docstrings_use_usual_words() -> None:
     texts = list(docstrings())
     assert len(texts) > 1000
-    found = [
+    results = [
         f"{place}: {word}"
         for place, text in texts
         for word in re.findall(r"[a-z]+", re.sub(r"held[- ]out", "", text.lower()))
         if word in AVOIDED_WORDS
     ]
-    assert len(found) <= WORDS_TO_REPLACE, found
+    assert len(results) <= WORDS_TO_REPLACE, results
 
 
 def test_docstrings_begin_with_a_usual_verb() -> None:
-    found = [
+    results = [
         f"{place}: {text.splitlines()[0]}"
         for place, text in docstrings()
         if (verb := text.split()[0]) in AVOIDED_VERBS or verb.removesuffix("s") in AVOIDED_VERBS
     ]
-    assert len(found) <= VERBS_TO_REPLACE, found
+    assert len(results) <= VERBS_TO_REPLACE, results
 
 
 @pytest.mark.parametrize(

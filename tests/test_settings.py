@@ -33,9 +33,9 @@ def test_broken_toml_is_a_setting_error() -> None:
 
 
 def test_the_environment_wins_over_the_file() -> None:
-    chosen = Settings.read("paths.top_k = 5", {"SHIYI_PATHS_TOP_K": "7", "SHIYI_KB": "elsewhere"})
-    assert chosen.paths.top_k == 7
-    assert str(chosen.kb) == "elsewhere"
+    settings = Settings.read("paths.top_k = 5", {"SHIYI_PATHS_TOP_K": "7", "SHIYI_KB": "elsewhere"})
+    assert settings.paths.top_k == 7
+    assert str(settings.kb) == "elsewhere"
     assert Settings.read("", {"SHIYI_BASE": "https://e.org/x"}).base == "https://e.org/x/"
     with pytest.raises(SettingError, match="SHIYI_BASE"):
         Settings.read("", {"SHIYI_BASE": "e.org"})

@@ -41,10 +41,10 @@ def words(message: str) -> list[int]:
     (3, True)
     """
     folded = fold(message)
-    found = [
+    results = [
         (ord(a) << _CHARACTER) | ord(b) for run in _RUN.findall(folded) for a, b in pairwise(run)
     ]
-    return list(dict.fromkeys([*found, *map(_key, _LATIN.findall(folded))]))
+    return list(dict.fromkeys([*results, *map(_key, _LATIN.findall(folded))]))
 
 
 def _key(word: str) -> int:
@@ -79,13 +79,15 @@ class Cooccurrence:
         known = [np.unique(keys, return_index=True, return_counts=True) for keys, _ in parts]
         keys = np.unique(np.concatenate([each for each, _, _ in known]))
         often = np.zeros(len(keys), np.int64)
-        for each, _, times in known:
-            often[np.searchsorted(keys, each)] += times
+        for item, _, times in known:
+            often[np.searchsorted(keys, item)] += times
         starts = np.concatenate(([0], np.cumsum(often)))
         free, places = starts[:-1].copy(), np.empty(starts[-1], np.int32)
-        for (_, stored), (each, first, times) in zip(parts, known, strict=True):
-            column = np.searchsorted(keys, each)
-            places[np.repeat(free[column] - first, times) + np.arange(len(stored))] = stored
+        for (_, stored_places), (item, first, times) in zip(parts, known, strict=True):
+            column = np.searchsorted(keys, item)
+            places[np.repeat(free[column] - first, times) + np.arange(len(stored_places))] = (
+                stored_places
+            )
             free[column] += times
         return cls(count, keys, starts, places)
 
@@ -130,9 +132,9 @@ class Cooccurrence:
 
 def _withheld(passages: Sequence[str]) -> Keys:
     """Return every word of some passages, the place of its passage in the lowest bits."""
-    folded = [fold(each) for each in passages]
+    folded = [fold(passage) for passage in passages]
     codes = np.frombuffer("\n".join(folded).encode("utf-32-le"), np.uint32).astype(np.uint64)
-    place = np.repeat(np.arange(len(folded)), [len(each) + 1 for each in folded])[:-1]
+    place = np.repeat(np.arange(len(folded)), [len(character) + 1 for character in folded])[:-1]
     chinese = ((codes >= 0x3400) & (codes <= 0x9FFF)) | ((codes >= 0x20000) & (codes <= 0x3FFFF))
     pair = chinese[:-1] & chinese[1:]
     keys = (codes[:-1][pair] << np.uint64(_CHARACTER)) | codes[1:][pair]
@@ -202,13 +204,13 @@ class CooccurrenceScorer:
         return self._places[key]
 
     def _mean(self, asked: Sequence[tuple[int, float]], items: Sequence[int]) -> float:
-        found = []
+        results = []
         for own in items:
             others = [(key, weight) for key, weight in asked if key != own]
             if others:
                 total = sum(weight * self._joint_score(own, key) for key, weight in others)
-                found.append(total / sum(weight for _, weight in others))
-        return sum(found) / len(found) if found else 0.0
+                results.append(total / sum(weight for _, weight in others))
+        return sum(results) / len(results) if results else 0.0
 
     def _joint_score(self, one: int, other: int) -> float:
         pair = (one, other) if one < other else (other, one)
@@ -239,12 +241,12 @@ class PassageRanker:
     def scores(self, stem: str, options: Sequence[str]) -> list[float]:
         """Return each option the best sum of a passage that matches both; 0 where none does."""
         asked = self._all(stem)
-        found = []
+        results = []
         for option in options:
             result = self._all(option)
             both = np.where((asked > 0) & (result > 0), asked + result, 0.0)
-            found.append(float(both.max()) if len(both) else 0.0)
-        return found
+            results.append(float(both.max()) if len(both) else 0.0)
+        return results
 
     def _all(self, message: str) -> NDArray[np.float64]:
         n = self.index.count
@@ -253,10 +255,10 @@ class PassageRanker:
             self._length = often / (often.mean() if n else 1.0)
         total = np.zeros(n)
         for key in words(message):
-            stored = self.index.passages_with(key)
-            if len(stored):
-                rarity = math.log(1 + (n - len(stored) + 0.5) / (len(stored) + 0.5))
-                total[stored] += (
-                    rarity * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * self._length[stored]))
+            places = self.index.passages_with(key)
+            if len(places):
+                rarity = math.log(1 + (n - len(places) + 0.5) / (len(places) + 0.5))
+                total[places] += (
+                    rarity * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * self._length[places]))
                 )
         return total

@@ -35,7 +35,7 @@ class HiddenLayer:
         x, y = had.astype(np.float32), given.astype(np.float32)
         wanted = y / np.maximum(y.sum(axis=1, keepdims=True), 1.0)
         weights = _begun(rng, x.shape[1], y)
-        moments = [(np.zeros_like(each), np.zeros_like(each)) for each in weights]
+        moments = [(np.zeros_like(singles), np.zeros_like(singles)) for singles in weights]
         step, parts = 0, max(1, len(x) // BATCH)
         rounds = max(ROUNDS, LEAST // parts)
         for number in range(rounds):
@@ -82,12 +82,12 @@ def _slopes(
     passed = (rising > 0) & (rng.random(rising.shape, np.float32) > DROPPED_UNITS)
     gate = (passed / np.float32(1 - DROPPED_UNITS)).astype(np.float32)
     hidden = (rising * gate).astype(np.float32)
-    reached: Singles = hidden @ outer + outer_bias
-    off = (_softmax(reached) - wanted) / np.float32(len(had))
+    singles: Singles = hidden @ outer + outer_bias
+    off = (_softmax(singles) - wanted) / np.float32(len(had))
     back = (off @ outer.T) * gate
-    found = x.T @ back, back.sum(axis=0), hidden.T @ off, off.sum(axis=0)
+    results = x.T @ back, back.sum(axis=0), hidden.T @ off, off.sum(axis=0)
     yield from (
-        slope + np.float32(DECAY) * weight for slope, weight in zip(found, weights, strict=True)
+        slope + np.float32(DECAY) * weight for slope, weight in zip(results, weights, strict=True)
     )
 
 

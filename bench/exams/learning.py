@@ -43,7 +43,7 @@ class StackedScorer:
         """Return each option how far it lies above the one that has least for it."""
         columns = [_scaled(part.scores(stem, options)) for part in self.parts]
         total = np.stack(columns, axis=1) @ np.array(self.weights)
-        return [float(each) for each in total - total.min(initial=np.inf)]
+        return [float(item) for item in total - total.min(initial=np.inf)]
 
 
 def _shares(parts: Sequence[Scorer], case: Choice) -> Floats:
@@ -100,17 +100,22 @@ class NameRegression:
     @classmethod
     def of(cls, cases: Sequence[Choice]) -> Self:
         """Learn from cases with their right options."""
-        counts = [Counter(_pieces(each.stem, LONGEST)) for each in cases]
+        counts = [Counter(_pieces(choice.stem, LONGEST)) for choice in cases]
         answers = [
-            {p for letter, text in each.options if letter in each.gold for p in _pieces(text, 2)}
-            for each in cases
+            {
+                p
+                for letter, text in choice.options
+                if letter in choice.gold
+                for p in _pieces(text, 2)
+            }
+            for choice in cases
         ]
         count = _often(counts, FREQUENT)
         meant = _often(answers, OFTEN_MEANT)
         seen = np.array([sum(piece in each for each in counts) for piece in count])
         rarity = np.log((1 + len(cases)) / (1 + seen)) + 1
         rows = np.stack([_row(each, count, rarity) for each in counts])
-        given = np.array([[piece in each for piece in meant] for each in answers], dtype=float)
+        given = np.array([[piece in answer for piece in meant] for answer in answers], dtype=float)
         usual = given.mean(axis=0)
         weights = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(rows)), given - usual)
         return cls(count, rarity, meant, rows, weights, np.sqrt(usual * (1 - usual) + 1e-3))
@@ -119,13 +124,13 @@ class NameRegression:
         """Return each option how far its pieces are spoken for, above the option spoken for least."""
         row = _row(Counter(_pieces(stem, LONGEST)), self.words, self.rarity)
         expected = (self.rows @ row) @ self.weights / self.spread
-        found = [self._mean(expected, option) for option in options]
-        least = min(found, default=0.0)
-        return [each - least for each in found]
+        results = [self._mean(expected, option) for option in options]
+        least = min(results, default=0.0)
+        return [each - least for each in results]
 
     def _mean(self, expected: Floats, option: str) -> float:
-        found = [self.meant[p] for p in {*_pieces(option, 2)} if p in self.meant]
-        return float(expected[found].mean()) if found else 0.0
+        results = [self.meant[p] for p in {*_pieces(option, 2)} if p in self.meant]
+        return float(expected[results].mean()) if results else 0.0
 
 
 def _pieces(text: str, longest: int) -> list[str]:
@@ -133,9 +138,9 @@ def _pieces(text: str, longest: int) -> list[str]:
 
 
 def _often(texts: Sequence[Iterable[str]], least: int) -> dict[str, int]:
-    seen = Counter(piece for each in texts for piece in set(each))
-    found = sorted(piece for piece, n in seen.items() if n >= least)
-    return {piece: place for place, piece in enumerate(found)}
+    seen = Counter(piece for text in texts for piece in set(text))
+    results = sorted(piece for piece, n in seen.items() if n >= least)
+    return {piece: place for place, piece in enumerate(results)}
 
 
 def _row(counts: Counter[str], values: dict[str, int], rarity: Floats) -> Floats:

@@ -59,8 +59,8 @@ def main(words: Sequence[str] | None = None) -> int:
     with KnowledgeBase.open(args.kb) as base:
         report = run_sweep(base, settings, request, values, kind)
     if args.json:
-        for each in report.to_json():
-            print(json.dumps(each, ensure_ascii=False))
+        for record in report.to_json():
+            print(json.dumps(record, ensure_ascii=False))
     else:
         print(report.table())
     return 0

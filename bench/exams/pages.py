@@ -63,7 +63,7 @@ class Writer:
         """Measure, where the file is there."""
         made = file == CLAIMS or file.startswith("source:")
         place = file if made else str(self._place(file))
-        train = tuple(self.data / each for each in more.pop("train", ()))
+        train = tuple(self.data / item for item in more.pop("train", ()))
         missing = [p for p in (*(() if made else (Path(place),)), *train) if not p.is_file()]
         if missing:
             print(f"left out: {missing[0]} is not there", file=sys.stderr)
@@ -79,7 +79,7 @@ class Writer:
         report = self.bases.stored(asked) if self.only_stored else self.bases.measure(asked)
         if report is None:
             return None
-        self.lines += [each | {"file": file} for each in report.to_json()]
+        self.lines += [record | {"file": file} for record in report.to_json()]
         return report
 
     def _place(self, file: str) -> Path:
@@ -226,7 +226,9 @@ def own(w: Writer) -> None:
         report = w.run(task, file, ("fused",))
         if report:
             parts.append(section(file, report))
-            parts += [f"- {each['id']}: {'; '.join(each['faults'])}" for each in report.failures]
+            parts += [
+                f"- {failure['id']}: {'; '.join(failure['faults'])}" for failure in report.failures
+            ]
     w.page("own", "Our own frozen sets", parts)
 
 
@@ -255,9 +257,9 @@ def switches(
         whole = w.run(task, file, (method,), train=learnt, limit=limit)
         rows = [switched(whole, whole, metric, "whole")] if whole else []
         for switch in names:
-            left = w.run(task, file, (method,), train=learnt, limit=limit, ablate=(switch,))
-            if whole and left:
-                rows.append(switched(whole, left, metric, switch))
+            report = w.run(task, file, (method,), train=learnt, limit=limit, ablate=(switch,))
+            if whole and report:
+                rows.append(switched(whole, report, metric, switch))
         if whole:
             parts.append(
                 f"## {task}, {named(file)}: {method}\n\n{whole.n} items. {command(whole, file)[:-1]} --ablate …`\n\n| switch | {metric} | difference | p | abstained | seconds |\n|---|---|---|---|---|---|\n"
@@ -306,8 +308,8 @@ def measure_ahead(writers: Sequence[Writer], jobs: int) -> None:
     bar = ProgressBar()
     print(f"{sum(len(w.wanted) for w in writers)} runs, {len(todo)} to measure", file=sys.stderr)
     if jobs == 1:
-        for number, (bases, each) in enumerate(todo, 1):
-            bases.measure(each)
+        for number, (bases, row) in enumerate(todo, 1):
+            bases.measure(row)
             bar.show("runs", number, len(todo))
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
@@ -315,8 +317,8 @@ def measure_ahead(writers: Sequence[Writer], jobs: int) -> None:
             pool.submit(measure_in_process, bases.settings.kb, bases.runs, each)
             for bases, each in todo
         ]
-        for number, done in enumerate(as_completed(running), 1):
-            done.result()
+        for number, future in enumerate(as_completed(running), 1):
+            future.result()
             bar.show("runs", number, len(todo))
 
 
@@ -366,8 +368,8 @@ def main() -> None:
         for write in chosen:
             write(writer)
         writer.bases.base.close()
-    lines = [each for writer, _ in writers for each in writer.lines]
-    content = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines)
+    lines = [line for writer, _ in writers for line in writer.lines]
+    content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (out / "figures.jsonl" if args.quick else results / "evaluation.jsonl").write_text(
         content, "utf-8"
     )

@@ -370,8 +370,8 @@ def main(words: Sequence[str] | None = None) -> int:
         if args.output is not None:
             args.output.write_text(ratings, "utf-8")
         if args.json:
-            for each in report.to_json():
-                print(json.dumps(each, ensure_ascii=False))
+            for record in report.to_json():
+                print(json.dumps(record, ensure_ascii=False))
         else:
             print(report.table())
         return 0

@@ -35,15 +35,15 @@ class ExamContext(EvaluationContext):
     @property
     def together(self) -> CooccurrenceScorer:
         """Return which words stand in one passage; of no passages where the base holds none."""
-        shared = self.resources
-        known = shared.together if isinstance(shared, ExamResources) else None
-        if known is None:
+        resources = self.resources
+        scorer = resources.together if isinstance(resources, ExamResources) else None
+        if scorer is None:
             place = self.base.folder / "index"
             index = Cooccurrence.over(self.base.store, place, self.release)
-            known = CooccurrenceScorer.over(index, self.linker.index)
-            if isinstance(shared, ExamResources):
-                shared.together = known
-        return known
+            scorer = CooccurrenceScorer.over(index, self.linker.index)
+            if isinstance(resources, ExamResources):
+                resources.together = scorer
+        return scorer
 
     @property
     def reads_passages(self) -> bool:

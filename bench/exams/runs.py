@@ -105,7 +105,7 @@ class Sweep:
         """
         name, _, listed = option.partition("=")
         try:
-            values = tuple(float(each) for each in listed.split(",") if each.strip())
+            values = tuple(float(part) for part in listed.split(",") if part.strip())
         except ValueError:
             values = ()
         if name not in SWEPT or not values:
@@ -142,16 +142,16 @@ def run_sweep(
     """
     if sweep is None:
         return evaluate(base, settings, request, bench=bench)
-    shared: SharedResources | None = None
+    resources: SharedResources | None = None
     reports = list[Report]()
     runs = list[Run]()
     for value in sweep.values:
-        changed, chosen = set_parameter(request, settings, sweep.name, value)
-        same = chosen.linking == settings.linking  # else mentions are linked again
-        if same and shared is None:
-            shared = SharedResources.over(base, settings)
-        known = shared if same else None
-        reports.append(evaluate(base, chosen, changed, known=known, bench=bench))
+        changed, chosen_settings = set_parameter(request, settings, sweep.name, value)
+        same = chosen_settings.linking == settings.linking  # else mentions are linked again
+        if same and resources is None:
+            resources = SharedResources.over(base, settings)
+        known_resources = resources if same else None
+        reports.append(evaluate(base, chosen_settings, changed, known=known_resources, bench=bench))
         runs += [replace(run, at={sweep.name: value}) for run in reports[-1].runs]
     return replace(reports[-1], runs=tuple(runs))
 

@@ -34,7 +34,7 @@ class ReportStore:
             "release": self.release,
             "request": fields,
             "settings": {k: v for k, v in asdict(self.settings).items() if k not in _OUTSIDE},
-            "files": [_digest(each) for each in files],
+            "files": [_digest(path) for path in files],
         }
         text = json.dumps(identity, sort_keys=True, default=str)
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"

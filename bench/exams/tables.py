@@ -33,8 +33,8 @@ def section(file: str, report: Report, only: Sequence[str] = ()) -> str:
     rows.append("|---|" + "---|" * len(objects))
     for name in names:
         cells = []
-        for each in objects:
-            m = each["metrics"].get(name)
+        for record in objects:
+            m = record["metrics"].get(name)
             cells.append(f"{m['value']:.3f} [{m['low']:.3f}, {m['high']:.3f}]" if m else "")
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     if len(objects) > 1:

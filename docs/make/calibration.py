@@ -20,9 +20,9 @@ Points = list[tuple[float, bool]]  # the confidence of a claim, and whether it w
 
 def kind_of(claim: Claim) -> str:
     """Return the kind of evidence of a claim that counts most."""
-    kinds = {each.kind for each in claim.evidence}
+    kinds = {item.kind for item in claim.evidence}
     order = (EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED)
-    return next(str(each.value) for each in order if each in kinds)
+    return next(str(item.value) for item in order if item in kinds)
 
 
 def points() -> Mapping[str, Points]:
@@ -46,7 +46,7 @@ def points() -> Mapping[str, Points]:
 def bins(judged: Sequence[tuple[float, bool]]) -> Iterator[tuple[float, float, int]]:
     """Yield mean confidence, share that is right and count of each tenth that has claims."""
     for place in range(BINS):
-        own = [each for each in judged if min(int(each[0] * BINS), BINS - 1) == place]
+        own = [item for item in judged if min(int(item[0] * BINS), BINS - 1) == place]
         if own:
             yield (
                 sum(confidence for confidence, _ in own) / len(own),
@@ -112,7 +112,7 @@ def page(found: Mapping[str, Points]) -> Iterator[str]:
     )
     yield "| kind | judged | right | mean confidence | ECE |\n|---|--:|--:|--:|--:|"
     for kind, judged in found.items():
-        right, mean = sum(each for _, each in judged), sum(each for each, _ in judged)
+        right, mean = sum(item for _, item in judged), sum(item for item, _ in judged)
         yield (
             f"| {kind} | {len(judged)} | {100 * right / len(judged):.1f} % | "
             f"{mean / len(judged):.2f} | {error(judged):.3f} |"
@@ -127,7 +127,7 @@ def page(found: Mapping[str, Points]) -> Iterator[str]:
 
 def main() -> None:
     """Write the page and the diagram."""
-    found = dict(sorted(points().items(), key=lambda each: list(COLOURS).index(each[0])))
+    found = dict(sorted(points().items(), key=lambda item: list(COLOURS).index(item[0])))
     DIAGRAM.write_text(draw(found), "utf-8")
     PAGE.write_text("\n".join(page(found)) + "\n", "utf-8")
 

@@ -20,7 +20,7 @@ LATIN = (
 
 def han(text: str) -> set[str]:
     """Return the Chinese characters of a text."""
-    return {each for each in text if "\u3400" <= each <= "\u9fff"}
+    return {item for item in text if "\u3400" <= item <= "\u9fff"}
 
 
 def headings() -> set[str]:

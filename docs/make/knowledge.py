@@ -71,13 +71,13 @@ def count_rows(starter: Starter) -> Iterator[str]:
         f"{counts['concepts']:,} concepts from {counts['sources']} sources; "
         f"{counts['mappings']:,} mappings."
     )
-    classes = {each.class_name for each in starter.concepts.by_id.values()}
+    classes = {item.class_name for item in starter.concepts.by_id.values()}
     yield "\n## Concepts and UMLS identifiers\n"
-    mapped = {each.subject for each in starter.mappings if each.cui}
+    mapped = {mapping.subject for mapping in starter.mappings if mapping.cui}
     exact = {
-        each.subject
-        for each in starter.mappings
-        if each.cui and each.predicate.value.endswith("exactMatch")
+        mapping.subject
+        for mapping in starter.mappings
+        if mapping.cui and mapping.predicate.value.endswith("exactMatch")
     }
     rows = []
     for name in sorted(classes):
@@ -117,9 +117,9 @@ that very concept; the comment of each mapping names the row read. Why coverage 
 def count_claimed(starter: Starter) -> Iterator[str]:
     """Return what is claimed and on what ground."""
     yield "\n## Claims by relation\n"
-    accepted = [each for each in starter.claims if each.status is Status.ACCEPTED]
-    found = Counter(local_name(each.predicate.value) for each in accepted)
-    opened = Counter(local_name(each.predicate.value) for each in accepted if is_opened(each))
+    accepted = [item for item in starter.claims if item.status is Status.ACCEPTED]
+    found = Counter(local_name(item.predicate.value) for item in accepted)
+    opened = Counter(local_name(item.predicate.value) for item in accepted if is_opened(item))
     labels = Schema.load().properties
     yield table(
         ("relation", "zh", "accepted claims", "opened", "share"),
@@ -150,8 +150,8 @@ was opened; it may name a work in which to look, counts least, and all of it is 
             and (not properties or local_name(c.predicate.value) in properties)
         ]
         sure = {
-            opened: [c.confidence.value for c in some if is_opened(c) is opened]
-            for opened in (True, False)
+            item: [c.confidence.value for c in some if is_opened(c) is item]
+            for item in (True, False)
         }
         means = (f"{sum(v) / len(v):.2f}" if v else "–" for v in sure.values())
         share = f"{100 * len(sure[True]) / len(some):.1f} %"
@@ -160,7 +160,7 @@ was opened; it may name a work in which to look, counts least, and all of it is 
 
 def is_opened(claim: Claim) -> bool:
     """Return whether a work or a table was opened for a claim."""
-    return any(each.kind.is_opened for each in claim.evidence)
+    return any(item.kind.is_opened for item in claim.evidence)
 
 
 SHARES = {
@@ -208,7 +208,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
     """Compare what the textbooks say of the 106 with the table, value by value."""
     fields: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    zh = {each.id: each.zh for each in starter.concepts.by_id.values()}
+    zh = {item.id: item.zh for item in starter.concepts.by_id.values()}
     for claim in starter.claims:
         if (name := local_name(claim.predicate.value)) in CLASSES:
             key = local_name(claim.subject.value), name
@@ -224,7 +224,7 @@ def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
             if not found or not own or not theirs:  # an empty cell is no record
                 totals[name]["not comparable"] += 1
                 continue
-            values = {FLATTENED.get(each, each) for each in own}
+            values = {FLATTENED.get(item, item) for item in own}
             count(totals[name], values, theirs)
             if values != theirs:
                 why = explain_difference(values - theirs, theirs - values, fields[concept.id, name])
@@ -308,11 +308,11 @@ def agreement(
 def catalogue(starter: Starter) -> list[Concept]:
     """List the catalogue names and the named parts of those that are groups."""
     numbered = [
-        each
-        for each in starter.concepts.by_id.values()
-        if any(re.fullmatch(r"MFH-\d{3}", code) for code in each.notation)
+        item
+        for item in starter.concepts.by_id.values()
+        if any(re.fullmatch(r"MFH-\d{3}", code) for code in item.notation)
     ]
-    return sorted(numbered, key=lambda each: (each.notation, each.id))
+    return sorted(numbered, key=lambda item: (item.notation, item.id))
 
 
 class Names:
@@ -322,9 +322,9 @@ class Names:
         self._labels: dict[str, set[str]] = defaultdict(set)
         self._cuis: dict[str, set[str]] = defaultdict(set)
         self._kinds = {each.id: KINDS[each.class_name] for each in starter.concepts.by_id.values()}
-        for each in starter.concepts.by_id.values():
-            for label in (each.en, *each.alt_en, *each.latin):
-                self._labels[plain(label)].add(each.id)
+        for item in starter.concepts.by_id.values():
+            for label in (item.en, *item.alt_en, *item.latin):
+                self._labels[plain(label)].add(item.id)
         for mapping in starter.mappings:
             if mapping.cui:
                 self._cuis[mapping.cui].add(mapping.subject)
@@ -332,7 +332,7 @@ class Names:
     def herbs(self, row: dict[str, str]) -> set[str]:
         """Return the supplements and materials of the row's herb, by name or CUI."""
         found = self._labels[plain(row["mskcc_name"])] | self._cuis[row["idisk2_cui"]]
-        return {each for each in found if self._kinds.get(each) in ("supplement", "substance")}
+        return {item for item in found if self._kinds.get(item) in ("supplement", "substance")}
 
     def drugs(self, row: dict[str, str]) -> set[str]:
         """Return the medicines the row's own words name, or its CUI where linked to those words."""
@@ -382,26 +382,26 @@ def interacting(starter: Starter) -> set[tuple[str, str]]:
     for claim in starter.claims:
         if local_name(claim.predicate.value) == "interactsWith":
             one, other = local_name(claim.subject.value), local_name(text(claim.object))
-            found |= {(one, other), (other, one)} | {(one, each) for each in members[other]}
+            found |= {(one, other), (other, one)} | {(one, member) for member in members[other]}
     return found
 
 
 def incompatible(starter: Starter) -> Iterator[str]:
     """Count the eighteen incompatibilities and the nineteen fears."""
-    found = Counter(local_name(each.predicate.value) for each in starter.claims)
+    found = Counter(local_name(claim.predicate.value) for claim in starter.claims)
     yield f"\n### Incompatible pairs\n\n{found['opposes']} of 52 pairs of the eighteen incompatibilities and their two supplements; {found['fears']} of 10 pairs of the nineteen fears. `tests/ingest/tables/test_starter.py` names each."
 
 
 def main() -> None:
     """Write the page."""
     starter = load_starter()
-    given = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("SHIYI_DATA", "")
+    argv = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("SHIYI_DATA", "")
     parts = [
         "# What the starter base holds\n\nWritten by `make docs` from the tables of `ontology/`.\n"
     ]
     parts += [*count_rows(starter), *count_claimed(starter), ""]
     written = PAGE.read_text("utf-8") if PAGE.is_file() else ""
-    if given and (data := Path(given)).is_dir():
+    if argv and (data := Path(argv)).is_dir():
         parts += [CROSS, "", *against_chp(starter, Chp(data / "chp"))]
         parts += [*against_mskcc(starter, data / "idisk1" / "mskcc_relations.tsv")]
         parts += [*incompatible(starter), VERIFICATION + written.partition(VERIFICATION)[2]]

@@ -18,9 +18,9 @@ def licence_of(name: str) -> str:
         return "not installed here: for another platform or Python"
     if "License-Expression" in text:
         return text["License-Expression"]
-    for each in text.get_all("Classifier") or ():
-        if each.startswith(_TROVE):
-            return str(each.removeprefix(_TROVE))
+    for item in text.get_all("Classifier") or ():
+        if item.startswith(_TROVE):
+            return str(item.removeprefix(_TROVE))
     first = str(text["License"] if "License" in text else "").strip().splitlines()  # noqa: SIM401 - no get
     return first[0][:80] if first else "not stated in its metadata"
 

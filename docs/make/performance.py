@@ -208,7 +208,7 @@ def section(name: str, runs: Sequence[Run]) -> str:
         alike: dict[tuple[str, ...], list[Run]] = {}
         for row in rows:
             alike.setdefault(tuple(dict(flatten(row))), []).append(row)
-        body = "\n".join(merge_tables(found) for found in alike.values())
+        body = "\n".join(merge_tables(item) for item in alike.values())
     else:
         body = (
             "\n".join(
@@ -290,7 +290,7 @@ def exponent(points: Iterable[tuple[float, float]]) -> float:
     2.0
     """
     logs = [(math.log(size), math.log(cost)) for size, cost in points]
-    x, y = (sum(each) / len(logs) for each in zip(*logs, strict=True))
+    x, y = (sum(item) / len(logs) for item in zip(*logs, strict=True))
     return float(sum((a - x) * (b - y) for a, b in logs) / sum((a - x) ** 2 for a, _ in logs))
 
 
@@ -353,7 +353,7 @@ def flatten(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(cell(each) for each in line) + " |" for line in lines) + "\n"
+    return "\n".join("| " + " | ".join(cell(item) for item in line) + " |" for line in lines) + "\n"
 
 
 def cell(value: object) -> str:

@@ -113,7 +113,7 @@ def take(driver: webdriver.Chrome, base: str, name: str) -> None:
             "document.getElementById('paths').scrollIntoView()"
         )
         drawn = "return document.querySelector('.graph').dataset.drawn"
-        WebDriverWait(driver, 20).until(lambda there: there.execute_script(drawn))
+        WebDriverWait(driver, 20).until(lambda item: item.execute_script(drawn))
     elif action == "view":
         driver.execute_script(
             "document.documentElement.style.scrollBehavior = 'auto';"
@@ -121,7 +121,7 @@ def take(driver: webdriver.Chrome, base: str, name: str) -> None:
             "document.getElementById('results').scrollIntoView()"
         )
         drawn = "return document.querySelector('.graph').dataset.drawn"
-        WebDriverWait(driver, 20).until(lambda there: there.execute_script(drawn))
+        WebDriverWait(driver, 20).until(lambda item: item.execute_script(drawn))
     elif action == "card":
         driver.execute_script("document.querySelector('.cite').click()")
     picture = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 72})
@@ -133,7 +133,7 @@ def sign_in(driver: webdriver.Chrome, base: str, name: str, password: str) -> No
     driver.get(base + "/curate/sign-in")
     driver.find_element(By.NAME, "name").send_keys(name)
     driver.find_element(By.NAME, "password").send_keys(password, Keys.ENTER)
-    WebDriverWait(driver, 20).until(lambda there: "sign-in" not in there.current_url)
+    WebDriverWait(driver, 20).until(lambda item: "sign-in" not in item.current_url)
 
 
 def main() -> None:

@@ -217,7 +217,7 @@ def test_api_gives_context_and_takes_it_back(client: FlaskClient) -> None:
         "/api/ask", json={"question": "那当归呢？", "context": first["context"]}
     ).get_json()
     assert any(w["severity"] == "interaction" for w in second["warnings"])
-    named = [each["label"] for each in second["trace"]["frame"]["focus"]]
+    named = [item["label"] for item in second["trace"]["frame"]["focus"]]
     assert sorted(named) == ["华法林", "当归"]
 
 
@@ -296,6 +296,6 @@ def test_page_shows_what_is_held_and_drops_it(client: FlaskClient) -> None:
     context = json.dumps({"questions": [content], "profile": {"avoids": ["羊肉"]}})
     query = {"q": "冬天吃什么补", "context": context}
     assert "avoids:羊肉" in client.get("/ask", query_string=query).text
-    again = client.get("/ask", query_string=query | {"drop": "avoids:羊肉"}).text
-    assert "avoids:羊肉" not in again
+    text = client.get("/ask", query_string=query | {"drop": "avoids:羊肉"}).text
+    assert "avoids:羊肉" not in text
     assert client.get("/ask", query_string=query | {"drop": "nonsense"}).status_code == 200

@@ -70,8 +70,8 @@ def test_cold_or_heat_asked_before_cold_drink_recommended(
     assert answer.follow_up
     cited = {(c.subject.iri, c.predicate.iri.rpartition("#")[2]) for c in answer.citations}
     assert (iri("symptom-stomach"), "hasRedFlag") in cited
-    asked = answer.sentences[0].text
-    assert "偏寒还是偏热" in asked or "of cold or of heat" in asked
+    text = answer.sentences[0].text
+    assert "偏寒还是偏热" in text or "of cold or of heat" in text
 
 
 def test_a_sign_of_cold_decides(kitchen_runtime: Runtime) -> None:
@@ -122,7 +122,7 @@ def test_low_confidence_never_hides_harm_but_drops_benefit(kitchen_runtime: Runt
 
 
 def test_each_mark_has_citation_of_existing_claim(kitchen_runtime: Runtime) -> None:
-    known = {f.claim for found in kitchen_runtime.facts.by_subject.values() for f in found}
+    known = {f.claim for facts in kitchen_runtime.facts.by_subject.values() for f in facts}
     for question in (MUNG_ZH, MUNG_EN, "失眠吃什么好？", "吃华法林能吃枸杞子吗？", "绿豆的性味？"):
         answer = ask(kitchen_runtime, question)
         numbers = {int(n) for n in re.findall(r"\[(\d+)\]", answer.text)}
@@ -330,12 +330,12 @@ def test_denied_benefit_of_named_thing_is_stated(kitchen_runtime: Runtime) -> No
 def test_an_effect_without_evidence_recommends_nothing() -> None:
     from shiyi.model.claim import Claim, Confidence, Evidence
 
-    made = []
+    claims = []
     for name, rating in (("substance-ginger", "insufficient"), ("substance-yam", "likely")):
         plain = bases.kitchen_claim(name, "isEffectiveFor", resource("disease-anemia"))
         evidence = Evidence(bases.KITCHEN_BOOK, Confidence(0.9), qualifiers=(("rating", rating),))
-        made.append(Claim(plain.subject, plain.predicate, plain.object, (evidence,)))
-    answer = ask(bases.runtime(made), "贫血吃什么好？")
+        claims.append(Claim(plain.subject, plain.predicate, plain.object, (evidence,)))
+    answer = ask(bases.runtime(claims), "贫血吃什么好？")
     assert [r.iri for r in answer.recommendations] == [iri("substance-yam")]
     assert "很可能有效" in answer.text
 

@@ -39,8 +39,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 
 def _nodes(base: KnowledgeBase, claim: NamedNode) -> list[NamedNode]:
-    found = (q.object for q in base.store.match(claim, SHIYI.evidence, None, None))
-    return [node for node in found if isinstance(node, NamedNode)]
+    terms = (q.object for q in base.store.match(claim, SHIYI.evidence, None, None))
+    return [node for node in terms if isinstance(node, NamedNode)]
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def found(runtime: Runtime, question: str, method: str) -> set[str]:
 
 
 def decided(decisions: Decisions, claim: NamedNode, kind: str) -> None:
-    for who in ("li", "wang"):
-        decisions.review(claim.value, ReviewDecision(kind, who))
+    for term in ("li", "wang"):
+        decisions.review(claim.value, ReviewDecision(kind, term))
 
 
 @pytest.mark.parametrize("method", TEXT_METHODS)
@@ -83,8 +83,8 @@ def test_a_rejected_claim_is_found_no_more(
     assert SWEETNESS.iri.value not in found(living.current, question, method)
     hits = living.current.library.by_words("枸杞子 甘 goji sweet", 10)
     assert SWEETNESS.iri.value not in {h.unit.iri for h in hits}
-    near = living.current.library.by_meaning("枸杞子 味 甘 goji flavour sweet", 10)
-    assert SWEETNESS.iri.value not in {h.unit.iri for h in near}
+    near_hits = living.current.library.by_meaning("枸杞子 味 甘 goji flavour sweet", 10)
+    assert SWEETNESS.iri.value not in {h.unit.iri for h in near_hits}
 
 
 def test_claim_taken_back_and_accepted_again_stands_once(
@@ -96,10 +96,10 @@ def test_claim_taken_back_and_accepted_again_stands_once(
         decided(decisions, HARM.iri, kind)
     hits = living.current.library.by_words("大枣 华法林 jujube warfarin", 10)
     assert [h.unit.iri for h in hits].count(HARM.iri.value) == 1
-    near = living.current.library.by_meaning(
+    near_hits = living.current.library.by_meaning(
         "大枣 华法林 相互作用 jujube interacts with warfarin", 20
     )
-    assert [h.unit.iri for h in near].count(HARM.iri.value) == 1
+    assert [h.unit.iri for h in near_hits].count(HARM.iri.value) == 1
 
 
 def test_passage_accepted_claim_read_in_leads_to_it(
@@ -121,12 +121,14 @@ def test_decisions_made_before_restart_in_texts_after_it(
     _, decisions = context  # whose own library stays shut
     decided(decisions, RELIEF.iri, "accept")
     decided(decisions, SWEETNESS.iri, "reject")
-    again = Runtime.open(base, Settings())
-    fields = {f.claim for each in again.facts.by_subject.values() for f in each if not f.derived}
-    assert again.library.claims() == fields
+    runtime = Runtime.open(base, Settings())
+    fields = {
+        f.claim for facts in runtime.facts.by_subject.values() for f in facts if not f.derived
+    }
+    assert runtime.library.claims() == fields
     assert RELIEF.iri.value in fields
-    assert RELIEF.iri.value in found(again, "大枣能缓解乏力吗？", "bm25")
-    assert SWEETNESS.iri.value not in found(again, "枸杞子的味道是什么？", "bm25")
+    assert RELIEF.iri.value in found(runtime, "大枣能缓解乏力吗？", "bm25")
+    assert SWEETNESS.iri.value not in found(runtime, "枸杞子的味道是什么？", "bm25")
 
 
 def test_renamed_concept_is_found_by_its_new_name(

@@ -98,8 +98,8 @@ def _all(runtime: Runtime) -> tuple[HarmCase, ...]:
 def test_each_of_many_things_is_checked(runtime: Runtime, method: str) -> None:
     question = "孕妇能不能吃龙眼、荔枝、樱桃、苹果、螃蟹、马齿苋、藏红花"
     warned = " ".join(w.text for w in ask(runtime, question, method=method).warnings)
-    for each in ("螃蟹", "马齿苋", "西红花"):
-        assert each in warned
+    for term in ("螃蟹", "马齿苋", "西红花"):
+        assert term in warned
 
 
 def test_record_of_disease_precedes_records_of_its_kinds(runtime: Runtime) -> None:
@@ -162,10 +162,10 @@ def test_an_allergen_vetoes_the_dish_that_holds_it(kitchen_runtime: Runtime) -> 
 )
 def test_the_profile_vetoes(kitchen_runtime: Runtime, profile: Profile, vetoed: str) -> None:
     plain = ask(kitchen_runtime, "失眠吃什么好？")
-    asked = ask(kitchen_runtime, "失眠吃什么好？", profile=profile)
+    answer = ask(kitchen_runtime, "失眠吃什么好？", profile=profile)
     assert iri(vetoed) in [r.iri for r in plain.recommendations]
-    assert iri(vetoed) not in [r.iri for r in asked.recommendations]
-    assert asked.warnings
+    assert iri(vetoed) not in [r.iri for r in answer.recommendations]
+    assert answer.warnings
 
 
 def test_medicine_we_do_not_know_named_as_unchecked(kitchen_runtime: Runtime) -> None:
@@ -231,8 +231,8 @@ def test_described_sign_comes_first_and_no_food_named(monkeypatch: pytest.Monkey
 
 def test_the_word_emergency_names_no_medicine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bases.CONCEPTS, "drug-pill", ("Drug", "紧急避孕药", "emergency"))
-    met = bases.kitchen_claim("substance-goji", "interactsWith", resource("drug-pill"))
-    with_pill = bases.runtime([met])
+    claim = bases.kitchen_claim("substance-goji", "interactsWith", resource("drug-pill"))
+    with_pill = bases.runtime([claim])
     assert ask(with_pill, "紧急避孕药和枸杞子能一起吃吗？").warnings
     assert ask(with_pill, "Is it an emergency that I ate goji berry?").warnings == ()
 
@@ -265,8 +265,8 @@ def test_preparation_beside_medicine_is_checked_by_its_materials(
 ) -> None:
     monkeypatch.setitem(bases.CONCEPTS, "supplement-zinc", ("DSIngredient", "锌", "zinc"))
     monkeypatch.setitem(bases.CONCEPTS, "drug-zinc", ("DrugClass", "锌剂", "zinc preparations"))
-    met = bases.kitchen_claim("supplement-zinc", "interactsWith", resource("drug-metformin"))
-    answer = ask(bases.runtime([met]), "二甲双胍和锌剂可以一起吃吗？")
+    claim = bases.kitchen_claim("supplement-zinc", "interactsWith", resource("drug-metformin"))
+    answer = ask(bases.runtime([claim]), "二甲双胍和锌剂可以一起吃吗？")
     assert [w.severity for w in answer.warnings] == ["interaction"]
 
 

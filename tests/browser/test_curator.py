@@ -23,14 +23,14 @@ selenium = pytest.importorskip("selenium", reason="selenium is not installed")
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
-    with open_desks(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
+    with open_desks(tmp_path_factory.mktemp("browser")) as opened_desks:
+        yield opened_desks
 
 
 @pytest.fixture(scope="module")
 def address(desks: Desks) -> Iterator[str]:
-    with running(desks.app) as found:
-        yield found
+    with running(desks.app) as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_the_desks_are_within_reach_for_all(signed_in: Any, address: str, width:
             "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
         )
         assert [
-            f"{each['id']}: {each['nodes'][0]['html'][:150]}" for each in found["violations"]
+            f"{item['id']}: {item['nodes'][0]['html'][:150]}" for item in found["violations"]
         ] == [], page
         wide = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
         assert wide <= 1, page
@@ -183,7 +183,7 @@ def test_shapes_speak_while_one_types_and_keyboard_saves(
     desk_driver.find_element(By.CSS_SELECTOR, 'button[value="save"]').send_keys(Keys.ENTER)
     stale = [StaleElementReferenceException]  # the page before has such a line as well
     WebDriverWait(desk_driver, 20, ignored_exceptions=stale).until(
-        lambda made: "Saved as change" in made.find_element(By.CLASS_NAME, "done").text
+        lambda item: "Saved as change" in item.find_element(By.CLASS_NAME, "done").text
     )
 
 
@@ -216,6 +216,6 @@ def test_every_desk_fits_screen_and_is_accessible(
         found = desk_driver.execute_async_script(
             "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa']}).then(arguments[0])"
         )
-        listed = [(each["id"], each["nodes"][0]["html"][:120]) for each in found["violations"]]
+        listed = [(item["id"], item["nodes"][0]["html"][:120]) for item in found["violations"]]
         assert listed == [], path
     desk_driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -18,7 +18,7 @@ from tests.support.sites import served
 pytestmark = pytest.mark.browser
 pytest.importorskip("selenium", reason="selenium is not installed")
 SIGNS = ("alert", "script", "onerror", "javascript:", "{{", "<")
-CHOSEN = [each for each in PAYLOADS if any(sign in each for sign in SIGNS)]
+CHOSEN = [payload for payload in PAYLOADS if any(sign in payload for sign in SIGNS)]
 NIGHTLY = bool(os.environ.get("SHIYI_NIGHTLY"))
 MANY = [each for each in texts() if "<" in each or "alert" in each][:: 1 if NIGHTLY else 5]
 WATCH = """
@@ -71,8 +71,8 @@ def test_no_label_note_or_link_runs(driver: Any, address: str) -> None:
     claims = [quoting(resource("food-many-0"), text) for text in MANY[:TOGETHER:9]]
     for claim in claims:
         pages += [
-            f"/page/{each.value.removeprefix(ID)}"
-            for each in (claim.iri, claim.evidence[0].source.iri)
+            f"/page/{node.value.removeprefix(ID)}"
+            for node in (claim.iri, claim.evidence[0].source.iri)
         ]
     looked = 0
     for page in pages:
@@ -85,7 +85,7 @@ def test_no_label_note_or_link_runs(driver: Any, address: str) -> None:
             "return [...document.querySelectorAll('a[href],form[action],iframe,object,embed')]"
             ".map(e => e.href || e.action || e.tagName)"
         )
-        bad = [each for each in links if not str(each).startswith(("http:", "https:", "mailto:"))]
+        bad = [link for link in links if not str(link).startswith(("http:", "https:", "mailto:"))]
         assert bad == [], (page, bad)
         looked += 1
     assert looked > 20

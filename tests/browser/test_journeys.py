@@ -41,7 +41,7 @@ def driver(address: str, downloads: Path) -> Iterator[Any]:
 
 
 def foods(driver: Any) -> list[str]:
-    return [each.text for each in driver.find_elements("css selector", ".card-title")]
+    return [element.text for element in driver.find_elements("css selector", ".card-title")]
 
 
 def asked_with(driver: Any, address: str, name: str, *keys: str) -> None:
@@ -73,8 +73,8 @@ def real_address(starter_kb: Path) -> Iterator[str]:
     from shiyi.settings import Settings
 
     site = open_site(starter_kb, Settings(), read_only=True)
-    with running(create_app(site)) as found:
-        yield found
+    with running(create_app(site)) as result:
+        yield result
     site.close()
 
 
@@ -101,7 +101,7 @@ def test_first_warning_stands_on_first_screen_of_phone(driver: Any, real_address
         assert driver.execute_script("return scrollY") == 0
         assert driver.current_url == f"{real_address}/ask"
         shown = driver.find_elements("css selector", ".warning")
-        assert sum(each.is_displayed() for each in shown) == 3 < len(shown)
+        assert sum(item.is_displayed() for item in shown) == 3 < len(shown)
     finally:
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert console(driver) == []
@@ -187,13 +187,15 @@ def test_rows_that_are_seen_are_downloaded_in_order(
     driver.get(f"{address}/page/substance-mung?lang=en")
     driver.find_element("link text", "Claims as a table").click()
     heads = driver.find_elements("css selector", ".results-table thead button")
-    assert [each.text for each in heads][:3] == ["from", "relation", "to"]
+    assert [head.text for head in heads][:3] == ["from", "relation", "to"]
     driver.find_element("id", "narrow").send_keys("nature")
-    click(driver, next(each for each in heads if each.text == "to"))
+    click(driver, next(head for head in heads if head.text == "to"))
     seen = [
-        each.text.removesuffix(" en")
-        for each in driver.find_elements("css selector", ".results-table tbody tr td:nth-child(3)")
-        if each.is_displayed()
+        element.text.removesuffix(" en")
+        for element in driver.find_elements(
+            "css selector", ".results-table tbody tr td:nth-child(3)"
+        )
+        if element.is_displayed()
     ]
     click(driver, driver.find_element("css selector", "[data-seen]"))
     file = downloads / "shiyi.csv"
@@ -387,8 +389,8 @@ def test_saved_queries_and_history_stay_in_the_browser(driver: Any, address: str
     click(driver, driver.find_element("css selector", ".query-form .primary"))
     driver.execute_script("document.querySelector('[data-save-query]').click()")
     driver.get(f"{address}/sparql?lang=en")  # another visit
-    for each in driver.find_elements("css selector", ".workbench summary")[1:]:
-        click(driver, each)
+    for element in driver.find_elements("css selector", ".workbench summary")[1:]:
+        click(driver, element)
     for name in ("saved", "history"):
         driver.execute_script("shiyiQuery.write('ASK {}')")
         click(driver, driver.find_element("css selector", f"[data-list={name}] .link"))
@@ -406,10 +408,13 @@ def test_numbers_of_a_query_are_drawn_as_bars(driver: Any, address: str) -> None
     tab = driver.find_elements("css selector", ".view-tabs button")[-1]
     assert tab.text == "Chart"
     click(driver, tab)
-    names = [each.text for each in driver.find_elements("css selector", ".bars dt")]
+    names = [element.text for element in driver.find_elements("css selector", ".bars dt")]
     assert names == ["one", "two", "three"]
-    bars = [each.rect["width"] for each in driver.find_elements("css selector", ".bars .bar-value")]
-    assert [round(each / bars[1], 2) for each in bars] == [0.25, 1, 0.5]
+    bars = [
+        element.rect["width"]
+        for element in driver.find_elements("css selector", ".bars .bar-value")
+    ]
+    assert [round(item / bars[1], 2) for item in bars] == [0.25, 1, 0.5]
 
 
 def test_graph_grows_from_concept_in_colours_of_classes(driver: Any, real_address: str) -> None:
@@ -425,9 +430,9 @@ def test_graph_grows_from_concept_in_colours_of_classes(driver: Any, real_addres
     click(driver, driver.find_element("css selector", ".graph-caption button"))
     wait_until(driver, lambda: len(driver.find_elements("css selector", ".g-node")) > before + 2)
     looks = ("food", "complaint", "other")
-    assert all(driver.find_elements("css selector", f".g-node.{each}") for each in looks)
+    assert all(driver.find_elements("css selector", f".g-node.{look}") for look in looks)
     shown = driver.find_elements("css selector", "[data-look]")
-    assert {each.get_attribute("data-look") for each in shown if each.is_displayed()} >= set(looks)
+    assert {item.get_attribute("data-look") for item in shown if item.is_displayed()} >= set(looks)
     assert console(driver) == []
 
 

@@ -63,8 +63,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.support.sites import open_test_site
 
     site = open_test_site(Path(tmp_path_factory.mktemp("site")))
-    with running(dropping(create_app(site))) as found:
-        yield found
+    with running(dropping(create_app(site))) as result:
+        yield result
     site.close()
 
 
@@ -215,9 +215,9 @@ def test_broken_stream_is_retried_once_then_reported(driver: Any, address: str) 
 def test_page_that_broke_off_after_head_says_so(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=half")
-    again = driver.find_element(By.CSS_SELECTOR, ".on-its-way a")
+    element = driver.find_element(By.CSS_SELECTOR, ".on-its-way a")
     assert "connection may be lost" in driver.find_element(By.CLASS_NAME, "on-its-way").text
-    assert (again.text, again.get_attribute("href")) == ("Try again", driver.current_url)
+    assert (element.text, element.get_attribute("href")) == ("Try again", driver.current_url)
     assert driver.find_element(By.ID, "q").get_attribute("value") == "half"  # nothing typed is lost
     assert all("INCOMPLETE" in each for each in console(driver))
 
@@ -244,7 +244,7 @@ def test_next_question_button_that_carries_what_was_said(driver: Any, address: s
     driver.find_element(By.XPATH, "//h1[contains(., 'watch for with goji berry')]")
     assert driver.current_url == f"{address}/ask"  # what was said travels in the body
     carried = {name: driver.find_element(By.NAME, name) for name in ("age", "method", "context")}
-    values = {name: each.get_attribute("value") for name, each in carried.items()}
+    values = {name: item.get_attribute("value") for name, item in carried.items()}
     assert (values["age"], values["method"]) == ("70", "paths")
     assert values["context"]
     assert console(driver) == []
@@ -263,7 +263,7 @@ def test_query_editor_completes_runs_and_draws(driver: Any, address: str) -> Non
     driver.find_element(By.XPATH, "//*[contains(@class, 'hint')][. = 'shiyi:confidence']")
     field.send_keys(Keys.ENTER, " ?confidence }", Keys.CONTROL, Keys.ENTER)
     tabs = driver.find_elements(By.CSS_SELECTOR, ".view-tabs button")
-    assert [each.text for each in tabs][:2] == ["Table", "Graph"]
+    assert [tab.text for tab in tabs][:2] == ["Table", "Graph"]
     assert "PREFIX rdf:" in driver.find_element(By.ID, "query").get_attribute("value")
     driver.execute_script("arguments[0].click()", tabs[1])
     driver.find_element(By.CSS_SELECTOR, "[data-graph][data-drawn=yes] svg .g-node")

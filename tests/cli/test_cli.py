@@ -38,9 +38,9 @@ def shiyi(
 
 
 def test_a_question_gets_a_cited_answer_as_json(starter_kb: Path) -> None:
-    done = shiyi("ask", "Can I take ginkgo biloba with warfarin?", "--json", kb=starter_kb)
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
+    process = shiyi("ask", "Can I take ginkgo biloba with warfarin?", "--json", kb=starter_kb)
+    assert process.returncode == 0, process.stderr
+    answer = json.loads(process.stdout)
     assert answer["language"] == "en"
     assert answer["citations"]
     assert any(w["severity"] == "interaction" for w in answer["warnings"])
@@ -48,9 +48,11 @@ def test_a_question_gets_a_cited_answer_as_json(starter_kb: Path) -> None:
 
 
 def test_profile_of_key_value_words_reaches_safety_check(starter_kb: Path) -> None:
-    done = shiyi("ask", "想喝点山楂薏米汤", "--profile", "pregnant=true", "--json", kb=starter_kb)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["warnings"]
+    process = shiyi(
+        "ask", "想喝点山楂薏米汤", "--profile", "pregnant=true", "--json", kb=starter_kb
+    )
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["warnings"]
 
 
 @pytest.mark.parametrize(
@@ -81,24 +83,24 @@ def test_bad_input_gives_status_two_and_one_line(
 
 @from_table
 def test_mistyped_command_gets_a_suggestion(words: list[str], part: str) -> None:
-    done = shiyi(*words)
-    assert done.returncode == 2
-    assert part in done.stderr
-    assert done.stderr.startswith("shiyi: ")
-    assert done.stderr.count("\n") == 1
+    process = shiyi(*words)
+    assert process.returncode == 2
+    assert part in process.stderr
+    assert process.stderr.startswith("shiyi: ")
+    assert process.stderr.count("\n") == 1
 
 
 def test_help_groups_every_verb_and_version_is_printed() -> None:
     page = shiyi("--help", COLUMNS="100").stdout
     assert [verb for verb in VERBS if f"│ {verb} " not in page] == []
-    assert [each.panel for each in VERBS.values() if f"─ {each.panel} ─" not in page] == []
+    assert [row.panel for row in VERBS.values() if f"─ {row.panel} ─" not in page] == []
     assert shiyi("--version").stdout.strip() == version("shiyi")
 
 
 def test_the_shell_completes_verbs_and_choices() -> None:
     def complete(line: str, word: int) -> list[str]:
-        done = shiyi(_SHIYI_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(word))
-        return done.stdout.split()
+        process = shiyi(_SHIYI_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(word))
+        return process.stdout.split()
 
     assert complete("shiyi re", 1) == ["reason", "review", "release", "restore"]
     assert complete("shiyi export --format t", 3) == ["trig", "ttl"]
@@ -109,38 +111,38 @@ def test_a_build_that_would_lose_changes_is_refused(small_kb: Path) -> None:
         quads = [Quad(NamedNode("urn:a"), NamedNode("urn:p"), NamedNode("urn:b"))]
         kb.writer.write(quads, key="k", agent="me", reason="test")
     (small_kb / "journal.nq").unlink()
-    done = shiyi("build", kb=small_kb)
-    assert done.returncode == 2
-    assert "1 acknowledged changes" in done.stderr
-    assert "shiyi build --lose-changes" in done.stderr
-    assert done.stderr.count("\n") == 1
+    process = shiyi("build", kb=small_kb)
+    assert process.returncode == 2
+    assert "1 acknowledged changes" in process.stderr
+    assert "shiyi build --lose-changes" in process.stderr
+    assert process.stderr.count("\n") == 1
 
 
 def test_malformed_query_gets_status_two_with_its_place(starter_kb: Path) -> None:
-    done = shiyi("query", "-", kb=starter_kb, stdin="SELECT ?s {\n ?s ?p }")
-    assert done.returncode == 2
-    assert "2" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = shiyi("query", "-", kb=starter_kb, stdin="SELECT ?s {\n ?s ?p }")
+    assert process.returncode == 2
+    assert "2" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_an_update_is_refused(starter_kb: Path) -> None:
-    done = shiyi("query", "-", kb=starter_kb, stdin="DROP ALL")
-    assert done.returncode == 2
+    process = shiyi("query", "-", kb=starter_kb, stdin="DROP ALL")
+    assert process.returncode == 2
 
 
 def test_a_query_prints_its_rows(starter_kb: Path) -> None:
     text = "SELECT (COUNT(*) AS ?n) { ?c a <https://w3id.org/shiyi/vocab#Claim> }"
-    done = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[1]) >= 6000
+    process = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
+    assert process.returncode == 0, process.stderr
+    assert int(process.stdout.split()[1]) >= 6000
 
 
 def test_a_query_searches_as_over_http(starter_kb: Path) -> None:
     service = "SERVICE <https://w3id.org/shiyi/search> { ?c search:names '枸杞子' }"
     text = f"PREFIX search: <https://w3id.org/shiyi/search#> SELECT ?c {{ {service} }}"
-    done = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
-    assert (done.returncode, done.stdout.split()[1:]) == (0, [f"{ID}substance-gouqizi"]), (
-        done.stderr
+    process = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
+    assert (process.returncode, process.stdout.split()[1:]) == (0, [f"{ID}substance-gouqizi"]), (
+        process.stderr
     )
 
 
@@ -153,15 +155,15 @@ def test_a_missing_base_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_wrong_setting_is_named(starter_kb: Path) -> None:
-    done = shiyi("ask", "睡不着", kb=starter_kb, SHIYI_PATHS_TOP_K="many")
-    assert done.returncode == 2
-    assert "SHIYI_PATHS_TOP_K" in done.stderr
+    process = shiyi("ask", "睡不着", kb=starter_kb, SHIYI_PATHS_TOP_K="many")
+    assert process.returncode == 2
+    assert "SHIYI_PATHS_TOP_K" in process.stderr
 
 
 def test_the_doctor_counts_what_the_base_holds(starter_kb: Path) -> None:
-    done = shiyi("doctor", "--json", kb=starter_kb)
-    assert done.returncode == 0, done.stdout
-    report = json.loads(done.stdout)
+    process = shiyi("doctor", "--json", kb=starter_kb)
+    assert process.returncode == 0, process.stdout
+    report = json.loads(process.stdout)
     assert report["base"]["counts"]["claims"] >= 6000
     assert report["base"]["cui_coverage"]["Disease"]["with_cui"] > 0
     assert "workers" in report["base"]["queries"]
@@ -170,8 +172,8 @@ def test_the_doctor_counts_what_the_base_holds(starter_kb: Path) -> None:
 
 def test_export_writes_n_quads_that_parse(tmp_path: Path) -> None:
     path = tmp_path / "all.nq"
-    done = shiyi("export", "-o", str(path), kb=bases.build(tmp_path / "kb"))
-    assert done.returncode == 0, done.stderr
+    process = shiyi("export", "-o", str(path), kb=bases.build(tmp_path / "kb"))
+    assert process.returncode == 0, process.stderr
     assert path.read_bytes().count(b"\n") > 100
     assert b"rdf-syntax-ns#subject" in path.read_bytes()  # RDF 1.1 unless asked otherwise
 
@@ -197,9 +199,9 @@ def test_faulty_table_stops_build_and_leaves_old_base(
     kb = tmp_path / "kb"
     kb.mkdir()
     (kb / "CURRENT").write_text("old\n")
-    done = shiyi("build", "--tables", str(tables), kb=kb)
-    assert done.returncode == status
-    assert all(fault in done.stderr for fault in faults)
+    process = shiyi("build", "--tables", str(tables), kb=kb)
+    assert process.returncode == status
+    assert all(fault in process.stderr for fault in faults)
     assert (kb / "CURRENT").read_text() == "old\n"
     assert not list(kb.glob("generations/*"))
 
@@ -247,6 +249,6 @@ def test_an_answer_begins_with_its_verdict(
 ) -> None:
     verdict = Verdict("do_not_combine", "Do not.", "major")
     made = answer("goji", language)
-    cited = tuple(replace(each, kind="recalled") for each in made.citations)
-    SentencePrinter().finish(replace(made, verdict=verdict, citations=cited))
+    citations = tuple(replace(citation, kind="recalled") for citation in made.citations)
+    SentencePrinter().finish(replace(made, verdict=verdict, citations=citations))
     assert capsys.readouterr().out.splitlines()[0] == first

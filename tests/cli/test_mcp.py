@@ -48,7 +48,7 @@ def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> No
         rows = await client.call_tool("query", {"sparql": query})
         [row] = rows.structured_content["results"]["bindings"]
         return {
-            "tools": {each.name: each for each in tools},
+            "tools": {tool.name: tool for tool in tools},
             "instructions": client.instructions,
             "found": concepts.structured_content,
             "row": row,
@@ -70,9 +70,9 @@ def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> No
     got = run(starter_kb, use)
     assert set(got["tools"]) == {"ask", "search", "claim", "query"}
     assert all(each.annotations.read_only_hint for each in got["tools"].values())
-    for each in got["tools"].values():
-        assert each.output_schema
-        assert all("description" in one for one in each.input_schema["properties"].values())
+    for item in got["tools"].values():
+        assert item.output_schema
+        assert all("description" in one for one in item.input_schema["properties"].values())
     language = got["tools"]["ask"].input_schema["properties"]["language"]
     assert language["enum"] == ["", "zh", "en"]
     assert "does not mean" in got["instructions"]
@@ -106,11 +106,11 @@ def test_a_refused_call_names_the_fault(starter_kb: Path) -> None:
             ("query", {"sparql": "SELECT * { ?s ?p ?o } LIMIT 501"}),
             ("query", {"sparql": "SELECT * { ?s ?p ?o } LIMIT 500"}),
         )
-        return [await client.call_tool(*each) for each in calls]
+        return [await client.call_tool(*call) for call in calls]
 
     replies = run(starter_kb, use)
-    assert all(each.is_error for each in replies)
-    errors = [each.content[0].text for each in replies]
+    assert all(reply.is_error for reply in replies)
+    errors = [reply.content[0].text for reply in replies]
     assert "there is no claim" in errors[2]
     assert "is no IRI" in errors[3]
     assert "more than 500 rows" in errors[7]

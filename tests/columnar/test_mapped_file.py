@@ -17,7 +17,7 @@ def test_slow_rebuild_is_logged_with_reason_and_time(
         until = time.monotonic() + 10
         while len(caplog.records) < 2 and time.monotonic() < until:
             time.sleep(0.005)
-    first, second, *_, last = (each.getMessage() for each in caplog.records)
+    first, second, *_, last = (record.getMessage() for record in caplog.records)
     assert "the index of claims" in first
     assert "made for another release" in first
     assert "so far" in second

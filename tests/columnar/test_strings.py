@@ -18,11 +18,11 @@ def test_trie_finds_every_string_and_its_prefixes() -> None:
         assert place is not None
         assert trie[place] == word
         longer = word + "zz"
-        assert [each for each, _ in trie.prefixes(longer)] == [
+        assert [text for text, _ in trie.prefixes(longer)] == [
             longer[:end] for end in range(1, len(longer)) if longer[:end] in WORDS
         ]
-        begun = [each for each in WORDS if each.startswith(word[:2])]
-        assert [each for each, _ in trie.items_with_prefix(word[:2])] == begun
+        begun = [text for text in WORDS if text.startswith(word[:2])]
+        assert [text for text, _ in trie.items_with_prefix(word[:2])] == begun
 
 
 @pytest.mark.parametrize("text", ["", "nothing of it", "\ud800", "姜" * 5000])

@@ -50,7 +50,7 @@ def run_suites(names: tuple[str, ...], filled: Path | None = None) -> dict[str, 
     with tempfile.TemporaryDirectory(dir=home) as folder:
         reply = Path(folder) / "report.json"
         with endpoint(Path(folder), filled) as (base, token):
-            done = subprocess.run(  # noqa: S603 - our own interpreter
+            process = subprocess.run(  # noqa: S603 - our own interpreter
                 [
                     sys.executable,
                     str(TOOLS / "w3c_http_suite.py"),
@@ -75,25 +75,25 @@ def run_suites(names: tuple[str, ...], filled: Path | None = None) -> dict[str, 
                 text=True,
                 check=False,
             )
-        if done.returncode:
-            raise RuntimeError(done.stdout + done.stderr)
+        if process.returncode:
+            raise RuntimeError(process.stdout + process.stderr)
         report: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
     return {
-        name: Report(name, each["passed"], each["total"], dict(each["failures"]))
-        for name, each in report.items()
+        name: Report(name, item["passed"], item["total"], dict(item["failures"]))
+        for name, item in report.items()
     }
 
 
 def expected(*suites: str) -> dict[str, str]:
     """Read the tests that are expected to fail, each with its cause, of some suites or of all."""
-    found, suite = {}, ""
+    results, suite = {}, ""
     for line in EXPECTED.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             suite = line.removeprefix("## ").strip()
         elif line and not line.startswith("#") and (not suites or suite in suites):
             test, _, cause = line.partition("#!")
-            found[test.strip()] = cause.strip()
-    return found
+            results[test.strip()] = cause.strip()
+    return results
 
 
 _NORMALISED = (

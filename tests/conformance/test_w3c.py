@@ -53,7 +53,7 @@ def test_shapes_are_read_as_shacl_suite_has_them() -> None:
         "--validator",
         "tests.conformance.suites:report_of",
     ]
-    done = subprocess.run(  # noqa: S603 - our own interpreter
+    process = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, *words, "-v"],
         capture_output=True,
         text=True,
@@ -61,7 +61,7 @@ def test_shapes_are_read_as_shacl_suite_has_them() -> None:
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
     )
-    assert "CORE 98 of 98" in done.stdout, done.stdout + done.stderr
-    assert "SPARQL 22 of 23" in done.stdout, (
-        done.stdout
+    assert "CORE 98 of 98" in process.stdout, process.stdout + process.stderr
+    assert "SPARQL 22 of 23" in process.stdout, (
+        process.stdout
     )  # $shapesGraph is optional, pySHACL lacks it

@@ -96,10 +96,10 @@ def test_fault_of_listener_leaves_change_and_other_listeners(
         raise OSError(created[0].iri)
 
     changes.listeners += [fail, seen.append]
-    made = changes.get(named(changes, "one"))
-    assert seen == [(made,)]
+    change = changes.get(named(changes, "one"))
+    assert seen == [(change,)]
     assert label("one") in state_of(changes.store, NODE)
-    assert f"{made.iri} is written" in caplog.text
+    assert f"{change.iri} is written" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_time_of_change_survives_storage(
 ) -> None:
     when = datetime(2026, 11, 23, 10, 30, 50, microseconds, tzinfo=UTC)
     changes = Changes(writable_kb.writer, now=lambda: when)
-    seen: list[Change] = []
-    changes.listeners.append(seen.extend)
-    made = changes.get(named(changes, "one"))
-    assert seen == [made]
-    assert made.when.endswith(written)
+    seen_changes: list[Change] = []
+    changes.listeners.append(seen_changes.extend)
+    change = changes.get(named(changes, "one"))
+    assert seen_changes == [change]
+    assert change.when.endswith(written)
 
 
 def test_as_of_and_blame_give_states_and_authors(changes: Changes) -> None:
@@ -141,8 +141,8 @@ def test_undo_leaves_quads_that_existed_before(changes: Changes) -> None:
 def test_changes_outlive_the_writer_and_count_on(changes: Changes, small_kb: Path) -> None:
     first = named(changes, "one")
     changes.writer.close()
-    with KnowledgeBase.open(small_kb, write=True) as again:
-        later = Changes(again.writer)
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        later = Changes(base.writer)
         assert later.get(first).added == (label("one"),)
         assert named(later, "two") != first
-        assert [each.number for each in later.latest()] == [2, 1]
+        assert [change.number for change in later.latest()] == [2, 1]

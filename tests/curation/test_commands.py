@@ -24,19 +24,19 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def people(kb: Path) -> AccountStore:
     from shiyi.curation.accounts import Role
 
-    made = AccountStore(kb)
+    store = AccountStore(kb)
     for name, role in (("li", Role.CURATOR), ("wang", Role.EDITOR), ("guest", Role.READER)):
-        made.add(name, role, PASSWORD)
-    made.add("root", Role.ADMINISTRATOR, PASSWORD)
-    return made
+        store.add(name, role, PASSWORD)
+    store.add("root", Role.ADMINISTRATOR, PASSWORD)
+    return store
 
 
 @pytest.fixture
 def run(kb: Path, people: AccountStore, capsys: pytest.CaptureFixture[str]) -> Any:
     def asked(*words: str, status: int = 0) -> Any:
-        found = main(["--kb", str(kb), *words])
+        result = main(["--kb", str(kb), *words])
         out, err = capsys.readouterr()
-        assert found == status, err
+        assert result == status, err
         if status:
             return err
         return json.loads(out) if "--json" in words else out
@@ -52,7 +52,7 @@ def test_account_is_made_with_password_from_standard_input(
     assert matches(AccountStore(kb).get("zhao").hashed, "a long new password")
     run("user", "role", "zhao", "curator")
     run("user", "disable", "zhao")
-    [row] = [each for each in run("user", "list", "--json") if each["name"] == "zhao"]
+    [row] = [item for item in run("user", "list", "--json") if item["name"] == "zhao"]
     assert (row["role"], row["active"]) == ("curator", False)
     assert "hashed" not in row
 
@@ -65,17 +65,17 @@ def test_no_account_is_made_without_a_password(run: Any, monkeypatch: pytest.Mon
 def test_review_is_made_shown_logged_and_taken_back(run: Any) -> None:
     iri = RELIEF.iri.value
     queue = run("review", "queue", "--status", "candidate", "--json")
-    assert iri in [each["claim"] for each in queue["claims"]]
+    assert iri in [item["claim"] for item in queue["claims"]]
     made = run(
         "review", "accept", iri, "--as", "li", "--agreement", "0.5", "--reason", "x", "--json"
     )
     shown = run("review", "show", iri.partition("/id/")[2], "--json")
     assert (shown["status"], shown["confidence"]) == ("accepted", 0.6)
-    assert [each["who"] for each in shown["reviews"]] == ["li"]
+    assert [item["who"] for item in shown["reviews"]] == ["li"]
     run("review", "undo", str(made["number"]), "--as", "li")
     assert run("review", "show", iri, "--json")["status"] == "candidate"
     log = run("review", "log", iri, "--json")
-    assert [(each["kind"], each["live"]) for each in log[:2]] == [("undo", True), ("accept", False)]
+    assert [(item["kind"], item["live"]) for item in log[:2]] == [("undo", True), ("accept", False)]
 
 
 def test_only_an_editor_takes_back_what_another_did(run: Any) -> None:

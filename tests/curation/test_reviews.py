@@ -44,12 +44,12 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 def desk(base: KnowledgeBase) -> Iterator[Decisions]:
     """One base for all, since what a test changes it takes back, and that is checked."""
     decisions = Decisions(Changes(base.writer))
-    data = [each for each in base.store.match() if in_data(each)]
+    data = [quad for quad in base.store.match() if in_data(quad)]
     yield decisions
     for change in decisions.changes.latest(100):
         if change.kind not in {"undo", "comment", "skip"} and decisions.changes.is_live(change):
             decisions.undo(change.iri, "test", "")
-    assert {each for each in base.store.match() if in_data(each)} == set(data)
+    assert {quad for quad in base.store.match() if in_data(quad)} == set(data)
 
 
 def in_data(quad: Quad) -> bool:
@@ -57,8 +57,8 @@ def in_data(quad: Quad) -> bool:
 
 
 def asserted(desk: Decisions, claim: Claim) -> bool:
-    found = desk.store.match(claim.subject, claim.predicate, claim.object, DEFAULT)
-    return any(True for _ in found)
+    quads = desk.store.match(claim.subject, claim.predicate, claim.object, DEFAULT)
+    return any(True for _ in quads)
 
 
 def stands(desk: Decisions, claim: Claim) -> tuple[Status, float]:
@@ -87,9 +87,9 @@ def test_rejected_claim_leaves_accepted_view_and_stays(desk: Decisions) -> None:
 def test_several_reviewers_count_by_mean_in_any_order(desk: Decisions) -> None:
     for who, kind in (("li", "accept"), ("wang", "reject"), ("zhao", "accept")):
         desk.review(RELIEF.iri.value, ReviewDecision(kind, who))
-    found = stands(desk, RELIEF)
-    assert found[0] is Status.CANDIDATE  # a mean of 1/3 decides nothing
-    assert found[1] == pytest.approx(17 / 24 * 0.55 + 7 / 24 * 2 / 3, abs=1e-6)
+    results = stands(desk, RELIEF)
+    assert results[0] is Status.CANDIDATE  # a mean of 1/3 decides nothing
+    assert results[1] == pytest.approx(17 / 24 * 0.55 + 7 / 24 * 2 / 3, abs=1e-6)
 
 
 def test_a_reviewer_who_changes_their_mind_counts_once(desk: Decisions) -> None:
@@ -132,7 +132,7 @@ def test_undo_of_earlier_review_leaves_later_ones(desk: Decisions) -> None:
     desk.review(RELIEF.iri.value, ReviewDecision("accept", "wang", agreement=0.5))
     desk.undo(first.iri, "li", "too quick")
     assert stands(desk, RELIEF) == (Status.ACCEPTED, 0.6)
-    assert [each.who for each in desk.reviews(RELIEF.iri.value)] == ["wang"]
+    assert [change.who for change in desk.reviews(RELIEF.iri.value)] == ["wang"]
 
 
 def test_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -> None:
@@ -148,7 +148,7 @@ def test_comments_and_skips_change_nothing_but_are_kept(desk: Decisions) -> None
     desk.comment(HARM.iri.value, "li", "which dose? @wang")
     desk.skip(HARM.iri.value, "li")
     assert state_of(desk.store, HARM.iri.value) == before
-    kinds = [each.kind for each in desk.changes.of(HARM.iri.value)]
+    kinds = [change.kind for change in desk.changes.of(HARM.iri.value)]
     assert kinds[-2:] == ["comment", "skip"]
     assert mentions("which dose? @wang") == ("wang",)
 
@@ -184,11 +184,11 @@ PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
 
 @pytest.fixture
 def kb(tmp_path: Path) -> Path:
-    made = build(tmp_path / "kb")
-    people = AccountStore(made)
+    path = build(tmp_path / "kb")
+    people = AccountStore(path)
     people.add("wang", Role.EDITOR, PASSWORD)
     people.add("li", Role.CURATOR, PASSWORD)
-    return made
+    return path
 
 
 def test_retracted_source_counts_half_until_that_is_undone(
@@ -233,32 +233,32 @@ def test_undo_of_editors_decision_reopens_dispute(desk: Decisions) -> None:
     iri = RELIEF.iri.value
     for who, kind in (("li", "accept"), ("wang", "reject")):
         desk.review(iri, ReviewDecision(kind, who))
-    followed = Opinions(desk.store)
-    desk.changes.listeners.append(followed)
+    opinions = Opinions(desk.store)
+    desk.changes.listeners.append(opinions)
     disputed = stands(desk, RELIEF)
-    assert iri in followed.disputed_claims()
+    assert iri in opinions.disputed_claims()
 
-    settled = desk.review(
+    change = desk.review(
         iri, ReviewDecision("reject", "zhao", "the passage says otherwise", settles=True)
     )
     assert stands(desk, RELIEF)[0] is Status.REJECTED
-    assert followed.of(iri).keys() == Opinions(desk.store).of(iri).keys() == {"wang", "zhao"}
-    assert not followed.disputed_claims()
+    assert opinions.of(iri).keys() == Opinions(desk.store).of(iri).keys() == {"wang", "zhao"}
+    assert not opinions.disputed_claims()
     with pytest.raises(UsageError, match="no dispute"):
         desk.review(iri, ReviewDecision("reject", "chen", settles=True))
 
     desk.review(iri, ReviewDecision("unsure", "chen"))  # so that undoing evaluates the rest
-    desk.undo(settled.iri, "zhao", "too soon")
-    assert iri in followed.disputed_claims()
+    desk.undo(change.iri, "zhao", "too soon")
+    assert iri in opinions.disputed_claims()
     assert stands(desk, RELIEF)[0] is disputed[0]
-    desk.changes.listeners.remove(followed)
+    desk.changes.listeners.remove(opinions)
 
 
 def test_saved_queue_is_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
     store, every, path = desk.store, Filter(view="all"), tmp_path / "queue.cache"
-    made = Queue(store, Opinions(store))
-    made.save(path, "one", 7, "ab")
-    made.cite({HARM.iri.value: 3.0})
+    queue = Queue(store, Opinions(store))
+    queue.save(path, "one", 7, "ab")
+    queue.cite({HARM.iri.value: 3.0})
     desk.review(SWEETNESS.iri.value, ReviewDecision("reject", "li"))
 
     opened = Queue(store, Opinions(store), None, path, "one")
@@ -274,6 +274,6 @@ def test_saved_queue_is_queue_that_is_made(desk: Decisions, tmp_path: Path) -> N
 def test_a_damaged_queue_is_made_again(desk: Decisions, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "queue.cache"
     path.write_bytes(content)
-    opened = Queue(desk.store, Opinions(desk.store), None, path, "one")
-    assert opened.sequence is None
-    assert len(opened) == len(Queue(desk.store, Opinions(desk.store)))
+    queue = Queue(desk.store, Opinions(desk.store), None, path, "one")
+    assert queue.sequence is None
+    assert len(queue) == len(Queue(desk.store, Opinions(desk.store)))

@@ -69,17 +69,17 @@ def test_question_is_answered_with_typed_citations_and_warnings(address: str) ->
 
 def test_what_is_found_can_be_looked_at_closer(address: str) -> None:
     server = Shiyi(address)
-    goji = next(each for each in server.search("枸杞") if each.label_zh == "枸杞子")
+    goji = next(item for item in server.search("枸杞") if item.label_zh == "枸杞子")
     claims = server.claims(goji.iri, "hasNature")
     assert claims
-    assert [each.confidence for each in claims] == sorted(
+    assert [claim.confidence for claim in claims] == sorted(
         (c.confidence for c in claims), reverse=True
     )
     whole = server.claim(claims[0].iri)
     assert (whole.subject, whole.object) == (goji.iri, claims[0].object)
     assert whole.evidence
     assert "skos:prefLabel" in server.describe(goji.iri)
-    [mention] = [each for each in server.link("我吃枸杞子") if each.iri]
+    [mention] = [item for item in server.link("我吃枸杞子") if item.iri]
     assert mention.iri == goji.iri
 
 
@@ -112,7 +112,7 @@ def test_errors_say_what_to_do(address: str) -> None:
 
 def test_a_release_is_downloaded_and_checked(address: str, tmp_path: Path) -> None:
     server = Shiyi(address)
-    assert [each.version for each in server.releases()] == ["1.0.0"]
+    assert [release.version for release in server.releases()] == ["1.0.0"]
     got = server.download("shiyi.nq.gz", tmp_path)
     assert got.read_bytes()[:2] == b"\x1f\x8b"
     with pytest.raises(ShiyiClientError, match=r"has no nothing; it has .*shiyi\.nq\.gz"):
@@ -123,7 +123,7 @@ def test_a_release_is_downloaded_and_checked(address: str, tmp_path: Path) -> No
 def test_the_notebook_runs(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIYI_URL", address)
     notebook = json.loads((ROOT / "clients/python/shiyi.ipynb").read_text("utf-8"))
-    cells = ["".join(each["source"]) for each in notebook["cells"] if each["cell_type"] == "code"]
+    cells = ["".join(item["source"]) for item in notebook["cells"] if item["cell_type"] == "code"]
     assert len(cells) >= 5
     names: dict[str, object] = {}
     for cell in cells:
@@ -134,17 +134,17 @@ def test_every_curl_recipe_works(address: str, tmp_path: Path) -> None:
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
     page = (ROOT / "docs/how-to/clients.md").read_text("utf-8")
-    recipes = [each for each in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "curl" in each]
+    recipes = [text for text in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "curl" in text]
     assert len(recipes) >= 10
     for recipe in recipes:
         command = recipe.replace("http://127.0.0.1:8000", address).replace(
             "curl ", "curl --fail-with-body --retry 8 "
         )
-        done = subprocess.run(  # noqa: S603 # the page's own recipes
+        process = subprocess.run(  # noqa: S603 # the page's own recipes
             ["/bin/sh", "-e", "-c", command],
             cwd=tmp_path,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{recipe}\n{done.stdout[:500]}\n{done.stderr[-500:]}"
+        assert process.returncode == 0, f"{recipe}\n{process.stdout[:500]}\n{process.stderr[-500:]}"

@@ -105,8 +105,10 @@ def wait_for(port: int, path: str) -> None:
 
 def free_ports(count: int) -> list[int]:
     with ExitStack() as stack:
-        made = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [int(each.getsockname()[1]) for each in made]
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
+        return [int(each.getsockname()[1]) for each in sockets]
 
 
 @pytest.fixture(scope="module")
@@ -148,10 +150,10 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         wait_for(port, ASK)
         yield made
     finally:
-        for each in (proxy, *made.readers):
-            each.terminate()
-        for each in (proxy, *made.readers):
-            each.wait(30)
+        for process in (proxy, *made.readers):
+            process.terminate()
+        for process in (proxy, *made.readers):
+            process.wait(30)
 
 
 def concepts(port: int) -> list[str]:
@@ -181,8 +183,8 @@ def test_page_is_compressed_and_cached_by_its_etag(deployment: Deployment) -> No
 def test_one_of_the_readers_makes_a_page(deployment: Deployment) -> None:
     def made() -> float:
         text = get(deployment.ports[0], "/metrics")[1].decode()
-        found = re.search(r'shiyi_cache_misses_total\{.*kind="pages".*\} ([\d.]+)', text)
-        return float(found[1]) if found else 0.0
+        match = re.search(r'shiyi_cache_misses_total\{.*kind="pages".*\} ([\d.]+)', text)
+        return float(match[1]) if match else 0.0
 
     path, before = f"/page/{concepts(deployment.ports[0])[2]}?lang=en&n=0", -1.0
     while (now := made()) != before:  # the readers make their slow pages first, while idle
@@ -194,11 +196,11 @@ def test_one_of_the_readers_makes_a_page(deployment: Deployment) -> None:
 
 
 def test_hsts_is_sent_over_tls_only(deployment: Deployment) -> None:
-    trusted = ssl.create_default_context(cafile=deployment.folder / "full.pem")
+    context = ssl.create_default_context(cafile=deployment.folder / "full.pem")
     for path in (ASK, "/healthz", f"/page/{concepts(deployment.ports[0])[0]}"):
         forwarded = get(deployment.port, path, X_Forwarded_Proto="https")[2]
         line = http.client.HTTPSConnection(
-            "127.0.0.1", deployment.tls_port, timeout=30, context=trusted
+            "127.0.0.1", deployment.tls_port, timeout=30, context=context
         )
         line.request("GET", path)
         direct = line.getresponse()
@@ -222,11 +224,11 @@ def test_slow_clients_keep_nobody_waiting(deployment: Deployment) -> None:
     body = b"POST /api/link HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n{"
     deaf = b"".join(f"GET /page/{name} HTTP/1.1\r\nHost: a\r\n\r\n".encode() for name in names[:30])
     with ExitStack() as stack, ThreadPoolExecutor(8) as pool:
-        for sent in [half] * 40 + [body] * 20 + [deaf] * 40:
+        for block in [half] * 40 + [body] * 20 + [deaf] * 40:
             line = socket.create_connection(
                 ("127.0.0.1", deployment.port), 20, source_address=(next(sources), 0)
             )
-            stack.enter_context(line).sendall(sent)
+            stack.enter_context(line).sendall(block)
         paths = [f"/page/{names[n % len(names)]}?n={n}" for n in range(200)] + [ASK] * 200
         began = time.monotonic()
         replies = pool.map(lambda path: get(deployment.port, path, next(sources))[0], paths)
@@ -239,10 +241,10 @@ def test_readers_are_restarted_without_losing_a_request(deployment: Deployment) 
     sources, stop = addresses(), threading.Event()
 
     def ask() -> list[int]:
-        found = list[int]()
+        results = list[int]()
         while not stop.is_set():
-            found.append(get(deployment.port, ASK, next(sources))[0])
-        return found
+            results.append(get(deployment.port, ASK, next(sources))[0])
+        return results
 
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(ask)
@@ -269,9 +271,9 @@ def test_the_readers_are_counted_together(deployment: Deployment) -> None:
     counts = set()
     for port in deployment.ports:
         text = get(port, "/metrics")[1].decode()
-        found = re.search(r'shiyi_requests_total\{.*route="/favicon.ico".*\} ([\d.]+)', text)
-        assert found
-        counts.add(float(found[1]))
+        match = re.search(r'shiyi_requests_total\{.*route="/favicon.ico".*\} ([\d.]+)', text)
+        assert match
+        counts.add(float(match[1]))
     assert counts == {2.0}
     assert get(deployment.port, "/metrics")[0] == 403
 
@@ -299,7 +301,7 @@ def test_proxy_headers_are_trusted_by_setting_only(
 def test_image_copies_existing_files_and_runs_unprivileged() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY ")]
-    sources = [name for each in copied for name in each if not name.startswith(("--", "/opt"))]
+    sources = [name for group in copied for name in group if not name.startswith(("--", "/opt"))]
     let_in = {
         line[1:]
         for line in (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
@@ -323,15 +325,15 @@ def test_image_copies_existing_files_and_runs_unprivileged() -> None:
 
 def test_every_service_is_read_only_without_capabilities() -> None:
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
-    services = [each for each in compose["services"].values() if each.get("image") == "shiyi"]
+    services = [item for item in compose["services"].values() if item.get("image") == "shiyi"]
     assert len(services) == 3
-    published = [each["ports"] for each in compose["services"].values() if "ports" in each]
+    published = [item["ports"] for item in compose["services"].values() if "ports" in item]
     assert published == [["443:443"]]  # nothing without TLS
-    for each in services:
-        assert each["read_only"]
-        assert each["cap_drop"] == ["ALL"]
-        assert (DEPLOY / each["build"]["context"] / each["build"]["dockerfile"]).exists()
-        assert each["mem_limit"]
+    for service in services:
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+        assert (DEPLOY / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+        assert service["mem_limit"]
 
 
 def test_the_proxy_sends_writes_to_the_writer() -> None:

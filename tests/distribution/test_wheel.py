@@ -49,14 +49,14 @@ def test_every_file_names_the_same_version() -> None:
         ("codemeta.json", r'^  "version": "(.+)"'),
         ("ontology/shiyi.ttl", r'owl:versionInfo "(.+)"'),
     ):
-        found = re.findall(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)
-        assert found == [version], name
+        results = re.findall(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)
+        assert results == [version], name
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_continuous_integration_runs_what_a_contributor_runs() -> None:
     flow = yaml.safe_load((ROOT / ".github/workflows/check.yml").read_text("utf-8"))
-    commands = [each.get("run") for each in flow["jobs"]["check"]["steps"]]
+    commands = [item.get("run") for item in flow["jobs"]["check"]["steps"]]
     assert ".ci/run" in commands
     assert (ROOT / ".ci/run").stat().st_mode & 0o111
     container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
@@ -84,17 +84,17 @@ def test_description_on_index_has_links_that_lead_somewhere(wheel: Path) -> None
     text = files.read(name).decode()
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 10
-    assert all(each.startswith("https://") for each in links), links
+    assert all(link.startswith("https://") for link in links), links
     assert "](https://w3id.org/shiyi/docs/screenshots/" in text
 
 
 @pytest.mark.wheel
 def test_every_command_of_the_wheel_loads(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    done = subprocess.run(  # noqa: S603 - our own interpreter
+    process = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-I", "-c", USE_IT, str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr

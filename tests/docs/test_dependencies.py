@@ -18,23 +18,23 @@ def name_of(requirement: str) -> str:
 
 
 def rows() -> list[list[str]]:
-    found = [
+    results = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in PAGE.splitlines()
         if re.match(r"\| [a-z0-9-]+ \|", line)
     ]
-    return [row for row in found if row[0] != "library"]
+    return [row for row in results if row[0] != "library"]
 
 
 def test_base_dependencies_are_listed() -> None:
-    declared = {name_of(each) for each in PROJECT["dependencies"]}
+    declared = {name_of(item) for item in PROJECT["dependencies"]}
     assert len(declared) > 20
     assert {row[0] for row in rows() if len(row) == 3} == declared
 
 
 def test_dependencies_of_extras_are_listed() -> None:
     extras = PROJECT["optional-dependencies"]
-    declared = {(name_of(each), f"`{extra}`") for extra in extras for each in extras[extra]}
+    declared = {(name_of(item), f"`{extra}`") for extra in extras for item in extras[extra]}
     assert len(declared) > 5
     assert {(row[0], row[1]) for row in rows() if len(row) == 4} == declared
 

@@ -32,10 +32,10 @@ MADE = ("kb/", "bench/results")  # what a run makes
 
 
 def options(command: TyperCommand | TyperGroup) -> set[str]:
-    found = {name for each in command.params for name in each.opts}
-    for each in getattr(command, "commands", {}).values():
-        found |= options(each)
-    return found
+    results = {name for param in command.params for name in param.opts}
+    for item in getattr(command, "commands", {}).values():
+        results |= options(item)
+    return results
 
 
 def of_verbs() -> dict[str, set[str]]:
@@ -59,9 +59,9 @@ def commands(page: str) -> Iterator[str]:
                 yield f"shiyi {verb}"
             else:
                 yield from (
-                    f"shiyi {verb} {each}"
-                    for each in re.findall(r"--[a-z][a-z-]*", rest)
-                    if each not in known[verb]
+                    f"shiyi {verb} {item}"
+                    for item in re.findall(r"--[a-z][a-z-]*", rest)
+                    if item not in known[verb]
                 )
 
 
@@ -72,9 +72,9 @@ def scripts(page: str) -> Iterator[str]:
             continue
         text = (ROOT / name).read_text("utf-8")
         yield from (
-            f"{name} {each}"
-            for each in re.findall(r"--[a-z][a-z-]*", rest)
-            if f'"{each}"' not in text
+            f"{name} {item}"
+            for item in re.findall(r"--[a-z][a-z-]*", rest)
+            if f'"{item}"' not in text
         )
 
 
@@ -110,14 +110,14 @@ def rows(page: str) -> Iterator[str]:
 
 def headings_of(page: str) -> list[tuple[str, str]]:
     """Return the mark and the anchor of each heading, which ``{#id}`` may state."""
-    found = []
+    results = []
     for mark, words in re.findall(
         r"^(#+) (.*)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.MULTILINE
     ):
-        stated = re.search(r"\{#([\w-]+)\}$", words)
+        match = re.search(r"\{#([\w-]+)\}$", words)
         plain = re.sub(r"[^\w\- ]", "", words.lower()).strip().replace(" ", "-")
-        found.append((mark, stated[1] if stated else plain))
-    return found
+        results.append((mark, match[1] if match else plain))
+    return results
 
 
 @pytest.mark.parametrize("look", [commands, scripts, settings, files, rows])
@@ -144,8 +144,8 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 def test_what_is_misnamed_is_found() -> None:
     words = "`shiyi sevre`, `shiyi serve --porta 1`, `server.prot`, `make nothing`, `test_no.py`"
     page = f"{words}\n\n|a|b|\n|-|-|\n|1|"
-    found = [each for look in (commands, settings, files, rows) for each in look(page)]
-    assert found == [
+    results = [each for look in (commands, settings, files, rows) for each in look(page)]
+    assert results == [
         "shiyi sevre",
         "shiyi serve --porta",
         "server.prot",
@@ -237,20 +237,20 @@ def test_each_threat_names_a_test_that_is_there() -> None:
     for number, row in rows:
         named = _NAMED.findall(row)
         assert named, number
-        assert [each for each in named if not there(each)] == [], number
-        assert any("test" in each for each in named), number
+        assert [item for item in named if not there(item)] == [], number
+        assert any("test" in item for item in named), number
 
 
 def test_page_of_tests_names_files_that_are_there() -> None:
     named = _NAMED.findall(TESTING)
     assert len(named) > 25
-    assert [each for each in named if not there(each)] == []
+    assert [item for item in named if not there(item)] == []
 
 
 def test_every_test_of_security_is_on_a_page() -> None:
-    values = {each.name for each in (ROOT / "tests" / "security").glob("test_*.py")}
+    values = {path.name for path in (ROOT / "tests" / "security").glob("test_*.py")}
     assert len(values) > 8
-    assert {each for each in values if each not in SECURITY + TESTING} == set()
+    assert {value for value in values if value not in SECURITY + TESTING} == set()
 
 
 PAGE = (ROOT / "docs/reference/sparql.md").read_text(encoding="utf-8")

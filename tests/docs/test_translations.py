@@ -46,7 +46,7 @@ def headings(text: str) -> list[str]:
 
 def code(text: str) -> list[str]:
     """Return the lines of code, without comments and with one language of labels."""
-    blocks = (each.content for each in parts(text) if each.type in {"fence", "code_block"})
+    blocks = (part.content for part in parts(text) if part.type in {"fence", "code_block"})
     lines = (re.sub(r"(?:^|\s+)#\s.*", "", line).strip() for line in "".join(blocks).splitlines())
     return [line.replace('= "zh"', '= "en"') for line in lines if line]
 
@@ -56,17 +56,17 @@ def modules(text: str) -> list[str]:
 
 
 def spans(text: str) -> set[str]:
-    return {each.content for each in inline(text) if each.type == "code_inline"}
+    return {item.content for item in inline(text) if item.type == "code_inline"}
 
 
 def links(text: str) -> Counter[str]:
     ends = {"link_open": "href", "image": "src"}
-    targets = (str(each.attrGet(ends[each.type])) for each in inline(text) if each.type in ends)
-    return Counter(each.replace(".zh.md", ".md") for each in targets)
+    targets = (str(item.attrGet(ends[item.type])) for item in inline(text) if item.type in ends)
+    return Counter(target.replace(".zh.md", ".md") for target in targets)
 
 
 def figures(text: str) -> set[str]:
-    words = " ".join(each.content for each in inline(text) if each.type == "text")
+    words = " ".join(item.content for item in inline(text) if item.type == "text")
     return set(re.findall(r"\d+(?:[.,]\d+)*", words))
 
 

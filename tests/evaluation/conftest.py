@@ -18,5 +18,5 @@ def kitchen_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kitchen(kitchen_kb: Path) -> Iterator[KnowledgeBase]:
-    with KnowledgeBase.open(kitchen_kb) as opened:
-        yield opened
+    with KnowledgeBase.open(kitchen_kb) as base:
+        yield base

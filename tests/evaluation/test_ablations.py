@@ -96,12 +96,12 @@ def test_every_switch_changes_what_its_methods_find(
 
 
 def test_general_graph_has_no_school_or_answered_question(whole: EvaluationContext) -> None:
-    taught = replace(whole.settings, chain=replace(whole.settings.chain, school="伤寒"))
+    settings = replace(whole.settings, chain=replace(whole.settings.chain, school="伤寒"))
     bench = under(whole, "chain", "general-kg-only")
-    bench.__dict__["runtime"] = replace(whole.runtime, settings=taught)
-    left = bench.runtime_for("chain")
-    assert left.settings.chain.school == ""
-    assert left.casebook.chains == ()
+    bench.__dict__["runtime"] = replace(whole.runtime, settings=settings)
+    runtime = bench.runtime_for("chain")
+    assert runtime.settings.chain.school == ""
+    assert runtime.casebook.chains == ()
 
 
 def test_all_switches_of_the_papers_are_there() -> None:
@@ -206,7 +206,7 @@ def test_the_command_sweeps(
     words = ["mcq", str(files["mcq"]), "--method", "paths", "--sweep", "hops=1,2", "--json"]
     assert measure([*words, "--kb", str(kb)]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [each["settings"]["hops"] for each in lines] == [1, 2]
+    assert [item["settings"]["hops"] for item in lines] == [1, 2]
 
 
 def test_a_fraction_of_a_count_is_refused() -> None:

@@ -82,7 +82,7 @@ def test_plots_are_well_formed_and_escape_names() -> None:
     assert len(ElementTree.fromstring(drawn)) > 5  # noqa: S314 - our own text
     lines = curves("k", [1, 3, 10], {"top1": [0.1, 0.2, 0.3], "top5": [0.4, 0.5, 0.6]})
     tree = ElementTree.fromstring(lines)  # noqa: S314 - our own text
-    assert sum(each.tag.endswith("polyline") for each in tree) == 2
+    assert sum(element.tag.endswith("polyline") for element in tree) == 2
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"the public benchmark files are not in {DATA}")

@@ -46,8 +46,8 @@ def book_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBas
     quads = [q for s in tree.sections for q in section_quads(s, document, graph)]
     quads += [q for p in tree.passages for q in passage_quads(p, document, graph)]
     build_generation(folder / "kb", (*bases.kitchen_quads(), *quads), {})
-    with KnowledgeBase.open(folder / "kb") as opened:
-        yield opened
+    with KnowledgeBase.open(folder / "kb") as base:
+        yield base
 
 
 def test_passages_rank_option_they_mention_with_stem() -> None:
@@ -64,15 +64,15 @@ def test_every_passage_of_word_is_found_across_batches(monkeypatch: pytest.Monke
     monkeypatch.setattr("cooccurrence._BATCH", 2)
     monkeypatch.setattr("cooccurrence._BITS", np.uint64(1))
     index = Cooccurrence.of(PASSAGES)
-    (found,) = [index.passages_with(key) for key in words("白虎")]
-    assert found.tolist() == [2, 3]
+    (places,) = [index.passages_with(key) for key in words("白虎")]
+    assert places.tolist() == [2, 3]
     assert Cooccurrence.of(()).passages_with(words("白虎")[0]).tolist() == []
 
 
 def test_the_index_of_passages_is_stored(book_base: KnowledgeBase, tmp_path: Path) -> None:
     passages = list(passages_of(book_base.store))
     assert passages
-    assert all(each.startswith("书 卷一") for each in passages)
+    assert all(passage.startswith("书 卷一") for passage in passages)
     one, two = (Cooccurrence.over(book_base.store, tmp_path, book_base.release) for _ in range(2))
     assert one.count == two.count == len(passages)
     assert (

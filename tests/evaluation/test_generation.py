@@ -49,10 +49,10 @@ def accuracy(base: KnowledgeBase, method: str, *ablate: str) -> float:
 
 def test_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> None:
     index = EvaluationContext(base, Settings(), Request("mcq", "claims")).linker.index
-    (asked,) = surest_questions(base.store, index, seed=0).items
-    named = dict(asked.options)
-    assert {named[letter] for letter in asked.gold} == {"花生"}
-    assert set(asked.texts) == {"花生", "山药", "枸杞子", "藜芦"}
+    (choice,) = surest_questions(base.store, index, seed=0).items
+    named = dict(choice.options)
+    assert {named[letter] for letter in choice.gold} == {"花生"}
+    assert set(choice.texts) == {"花生", "山药", "枸杞子", "藜芦"}
 
 
 def test_equal_confidences_cannot_rank_claims(base: KnowledgeBase) -> None:
@@ -71,26 +71,30 @@ def test_equal_confidences_cannot_rank_claims(base: KnowledgeBase) -> None:
 
 def test_each_generated_question_names_its_claims(base: KnowledgeBase) -> None:
     bench = EvaluationContext(base, Settings(), Request("retrieval", "claims"))
-    asked = claim_questions(base.store, bench.runtime.facts, bench.linker, seed=0)
+    questions = claim_questions(base.store, bench.runtime.facts, bench.linker, seed=0)
     known = set(bench.view.projection.claims)
-    assert {each.kind for each in asked} >= {"plain", "two", "veiled"}
-    assert all(each.claims and each.claims <= known for each in asked)
-    two = [each for each in asked if each.kind == "two"]
-    assert all(each.question.count("？") == 2 for each in two)
+    assert {question.kind for question in questions} >= {"plain", "two", "veiled"}
+    assert all(question.claims and question.claims <= known for question in questions)
+    two = [question for question in questions if question.kind == "two"]
+    assert all(question.question.count("？") == 2 for question in two)
     names = {label.text for label in bench.linker.index.labels}
-    veiled = [each.question.removesuffix("宜食什么？") for each in asked if each.kind == "veiled"]
+    veiled = [
+        question.question.removesuffix("宜食什么？")
+        for question in questions
+        if question.kind == "veiled"
+    ]
     assert veiled
     assert not names & set(veiled)
 
 
 def test_without_layers_no_claim_found_for_veiled_word(base: KnowledgeBase) -> None:
-    found = {}
+    results = {}
     for ablate in ((), ("no-multilayer",)):
         request = Request("retrieval", "claims", methods=("layers",), ablate=ablate)
         metrics = evaluate(base, Settings(), request).to_json()[0]["metrics"]
-        found[ablate] = metrics["context_recall:veiled"]["value"]
-    assert found[()] > 0.9
-    assert found["no-multilayer",] < found[()]
+        results[ablate] = metrics["context_recall:veiled"]["value"]
+    assert results[()] > 0.9
+    assert results["no-multilayer",] < results[()]
 
 
 def test_retrieval_of_claims_given_by_kind_of_question(base: KnowledgeBase) -> None:
@@ -111,7 +115,9 @@ THINGS = ("substance-goji", "substance-yam", "dish-peanut")
 def mfh_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = tmp_path_factory.mktemp("mfh") / "kb"
     extra = [
-        kitchen_claim(state, "suitableFood", resource(each)) for state in STATES for each in THINGS
+        kitchen_claim(state, "suitableFood", resource(thing))
+        for state in STATES
+        for thing in THINGS
     ]
     extra.append(
         kitchen_claim("constitution-yin-deficiency", "unsuitableFood", resource("substance-yam"))
@@ -126,28 +132,28 @@ def bench(base: KnowledgeBase) -> EvaluationContext:
 
 
 def test_symptoms_diseases_and_syndromes_have_equal_questions(mfh_base: KnowledgeBase) -> None:
-    asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
-    assert Counter(each.stratum for each in asked.items) == {
+    prescriptions, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
+    assert Counter(prescription.stratum for prescription in prescriptions.items) == {
         "Symptom": 1,
         "Disease": 1,
         "Syndrome": 1,
     }
-    constitutions = Counter(each.symptoms[1] for each in asked.items)
+    constitutions = Counter(prescription.symptoms[1] for prescription in prescriptions.items)
     assert max(constitutions.values()) - min(constitutions.values()) <= 1
 
 
 def test_what_is_bad_for_constitution_no_right_answer(mfh_base: KnowledgeBase) -> None:
-    asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
-    for each in asked.items:
-        assert ("山药" in each.herbs) == (each.symptoms[1] != "阴虚质")
+    prescriptions, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
+    for prescription in prescriptions.items:
+        assert ("山药" in prescription.herbs) == (prescription.symptoms[1] != "阴虚质")
 
 
 def test_the_claims_that_answer_at_once_are_withheld(mfh_base: KnowledgeBase) -> None:
-    opened = bench(mfh_base)
-    asked, stored = mfh_questions(mfh_base.store, opened.linker.index, seed=0)
-    assert len(stored) >= 3 * len(asked.items)
-    less = EvaluationContext(mfh_base, Settings(), opened.request, withheld=stored)
-    assert stored <= set(opened.view.projection.claims)
+    context = bench(mfh_base)
+    prescriptions, stored = mfh_questions(mfh_base.store, context.linker.index, seed=0)
+    assert len(stored) >= 3 * len(prescriptions.items)
+    less = EvaluationContext(mfh_base, Settings(), context.request, withheld=stored)
+    assert stored <= set(context.view.projection.claims)
     assert not stored & set(less.view.projection.claims)
     assert less.view.withheld == len(stored)
 
@@ -174,8 +180,8 @@ def test_a_base_without_advice_is_told_so(tmp_path: Path) -> None:
 
 
 def test_one_character_natures_are_read_where_asked(mfh_base: KnowledgeBase) -> None:
-    opened = bench(mfh_base)
-    reader = StatementReader(opened.view, opened.linking)
+    context = bench(mfh_base)
+    reader = StatementReader(context.view, context.linking)
 
     def text(statement: str) -> frozenset[str]:
         return reader.read(Choice("1", statement, (), frozenset({"true"}))).chosen
@@ -187,6 +193,6 @@ def test_one_character_natures_are_read_where_asked(mfh_base: KnowledgeBase) -> 
 def test_a_character_inside_a_longer_name_names_nothing(mfh_base: KnowledgeBase) -> None:
     names = ValueFinder.of(bench(mfh_base).linker.index)
     text = "脾胃虚寒证的药性是寒"
-    found = list(names.find(text, {"Nature"}, longer=[(0, 5)]))
-    assert [(start, end) for start, end, _ in found] == [(9, 10)]
+    results = list(names.find(text, {"Nature"}, longer=[(0, 5)]))
+    assert [(start, end) for start, end, _ in results] == [(9, 10)]
     assert not list(names.find(text, {"Meridian"}))

@@ -128,11 +128,11 @@ def test_prescriptions_are_named_by_the_mappings_beside_them(tmp_path: Path) -> 
     (tmp_path / "sym_mapping.txt").write_text("胃 痛 0\n咳嗽 1\n", "utf-8")
     (tmp_path / "herb_mapping.txt").write_text("甘草 0\n白术 1\nbroken\n", "utf-8")
     (tmp_path / "train.txt").write_text("0 1\t1\n1\t0 9\nno tab\n\t\n", "utf-8")
-    asked = load_prescriptions(tmp_path / "train.txt")
-    assert [(p.symptoms, p.herbs) for p in asked.items] == [
+    prescriptions = load_prescriptions(tmp_path / "train.txt")
+    assert [(p.symptoms, p.herbs) for p in prescriptions.items] == [
         (("胃 痛", "咳嗽"), frozenset({"白术"}))
     ]
-    assert asked.skips.counts == {
+    assert prescriptions.skips.counts == {
         "an id without a name": 1,
         "no symptoms and herbs": 1,
         "a mapping without name and id": 1,
@@ -141,11 +141,13 @@ def test_prescriptions_are_named_by_the_mappings_beside_them(tmp_path: Path) -> 
 
 def test_a_held_out_share_is_never_learnt_from(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n".join(f"{i}\t{i}" for i in range(20)), "utf-8")
-    learnt, asked = load_prescriptions(tmp_path / "t.txt").held_out(0.25, seed=3)
-    assert (len(learnt.items), len(asked.items)) == (15, 5)
-    assert not {p.id for p in learnt.items} & {p.id for p in asked.items}
-    again = load_prescriptions(tmp_path / "t.txt").held_out(0.25, seed=3)[1]
-    assert asked.items == again.items
+    prescriptions, asked_prescriptions = load_prescriptions(tmp_path / "t.txt").held_out(
+        0.25, seed=3
+    )
+    assert (len(prescriptions.items), len(asked_prescriptions.items)) == (15, 5)
+    assert not {p.id for p in prescriptions.items} & {p.id for p in asked_prescriptions.items}
+    repeated_prescriptions = load_prescriptions(tmp_path / "t.txt").held_out(0.25, seed=3)[1]
+    assert asked_prescriptions.items == repeated_prescriptions.items
 
 
 def test_confidences_outside_their_range_and_repeats_are_counted(tmp_path: Path) -> None:
@@ -153,8 +155,8 @@ def test_confidences_outside_their_range_and_repeats_are_counted(tmp_path: Path)
         lines.write(
             "1\t0\t2\t0.5\n1\t0\t2\t0.50\n1\t0\t2\t0.9\n1\t0\t3\t1.5\n1\t0\t4\n1\t0\t5\tnan\n"
         )
-    retained, skips = load_triples(tmp_path / "w.tsv.gz")
-    assert [each.confidence for each in retained] == [0.5, 0.9]
+    triples, skips = load_triples(tmp_path / "w.tsv.gz")
+    assert [triple.confidence for triple in triples] == [0.5, 0.9]
     assert skips.counts == {
         "the same triple again": 1,
         "no confidence in [0, 1]": 2,

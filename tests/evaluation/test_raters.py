@@ -96,7 +96,7 @@ def test_filled_sheets_give_means_alpha_and_ratings(
     kit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheets = [filled(kit, tmp_path, 1), filled(kit, tmp_path, 2)]
-    words = [word for each in sheets for word in ("--sheet", str(each))]
+    words = [word for path in sheets for word in ("--sheet", str(path))]
     out = tmp_path / "all.csv"
     assert main(read(kit, *words, "-o", str(out), "--json")) == 0
     fused, none = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -114,7 +114,7 @@ def test_raters_who_differ_agree_less(
     kit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheets = [filled(kit, tmp_path, 1), filled(kit, tmp_path, 2, shift=1)]
-    words = [word for each in sheets for word in ("--sheet", str(each))]
+    words = [word for path in sheets for word in ("--sheet", str(path))]
     assert main(read(kit, *words, "--json")) == 0
     output = json.loads(capsys.readouterr().out.splitlines()[0])
     assert output["settings"]["alpha"]["rationality"] < 1.0

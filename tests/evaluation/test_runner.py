@@ -71,10 +71,10 @@ def test_run_that_was_cut_off_is_measured_again(home: Path) -> None:
 
 def test_run_key_includes_changes_since_build(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
-    with KnowledgeBase.open(tmp_path / "kb") as opened:
-        assert state_of(opened) == opened.release
+    with KnowledgeBase.open(tmp_path / "kb") as base:
+        assert state_of(base) == base.release
         (tmp_path / "kb" / "journal.nq").write_text("x", "utf-8")
-        assert state_of(opened) != opened.release
+        assert state_of(base) != base.release
 
 
 def test_pages_are_written_and_second_call_measures_nothing(home: Path) -> None:

@@ -82,12 +82,12 @@ def test_a_denied_mention_is_no_seed(kitchen: KnowledgeBase) -> None:
 def test_rare_character_without_reading_does_not_stop_linking() -> None:
     label = Label("五汁露", "zh", 0, "preferred")
     index = LabelIndex("x", (Concept("https://example.org/x", "Dish", "五汁露", ""),), (label,))
-    assert not any(each.iri for each in Linker(index).link("诸气𪱥郁"))
+    assert not any(mention.iri for mention in Linker(index).link("诸气𪱥郁"))
 
 
 def test_a_statement_is_true_on_record_only(kitchen: KnowledgeBase) -> None:
-    opened = bench(kitchen)
-    reader = StatementReader(opened.view, opened.linking)
+    context = bench(kitchen)
+    reader = StatementReader(context.view, context.linking)
     text = reader.read(Choice("1", "绿豆：脾胃虚寒证禁用。", (), frozenset({"true"})))
     assert (text.chosen, text.abstained) == (frozenset({"true"}), False)
     unknown = reader.read(Choice("2", "百合：脾胃虚寒证禁用。", (), frozenset({"false"})))
@@ -141,11 +141,11 @@ def test_without_ranking_sure_and_unsure_path_weigh_same(kitchen: KnowledgeBase)
 
 
 def test_yaoshis_score_is_mean_of_confidence_times_importance(kitchen: KnowledgeBase) -> None:
-    opened = bench(kitchen, scorer="mean_entities", hops=1)
+    context = bench(kitchen, scorer="mean_entities", hops=1)
     seed = "https://w3id.org/shiyi/id/symptom-sleep"
-    for link in opened.view.links[seed]:
-        expected = link.confidence * opened.joins.rank[link.other] / 2
-        assert opened.joins.reach(seed)[link.other] == pytest.approx(expected)
+    for link in context.view.links[seed]:
+        confidence = link.confidence * context.joins.rank[link.other] / 2
+        assert context.joins.reach(seed)[link.other] == pytest.approx(confidence)
 
 
 def test_questions_made_from_source_covered_only_by_another(kitchen: KnowledgeBase) -> None:
@@ -211,7 +211,7 @@ def test_an_answer_that_does_not_warn_is_unsafe(kitchen: KnowledgeBase, tmp_path
         "utf-8",
     )
     report = evaluate(kitchen, Settings(), Request("safety", str(path)))
-    assert [each["id"] for each in report.failures] == ["S2"]
+    assert [failure["id"] for failure in report.failures] == ["S2"]
     assert report.runs[0].values["unsafe"] == [0.0, 1.0]
     assert report.skips.counts == {"a profile that is none": 1}
 

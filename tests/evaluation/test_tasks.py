@@ -77,10 +77,10 @@ def test_lookup_uses_symmetric_relations_from_other_end() -> None:
     rows = both_ways()
     training, test = rows[50:], rows[:50]
     model = train_model(training, "ukge_logi", 1, 30.0, QUICK)
-    (plain, _), (looked, _) = (gaps(model, training, test, each) for each in (False, True))
+    (plain, _), (looked, _) = (gaps(model, training, test, term) for term in (False, True))
     assert looked.mean() < plain.mean()
     split = Split(model.names, training, test)
-    ranks = [rank_tails(model, split, lookup=each) for each in (False, True)]
+    ranks = [rank_tails(model, split, lookup=term) for term in (False, True)]
     assert ranks[1][""].reciprocal.mean() >= ranks[0][""].reciprocal.mean()
 
 
@@ -102,15 +102,15 @@ def test_entries_left_out_of_ranking_are_counted() -> None:
     ]
     asked: list[Row] = [("d", "r", "c", 0.1)]
     places = {
-        name: 1 / each.reciprocal[0]
-        for name, each in rank_tails(Alphabet(), Split(names, training, asked)).items()
+        name: 1 / metrics.reciprocal[0]
+        for name, metrics in rank_tails(Alphabet(), Split(names, training, asked)).items()
     }
     assert places["raw"] == 3  # after a and b
     assert places[""] == 2  # d r a is known; d r b only from the other end
     assert places["both_ways"] == 1
     assert 1 / places["oracle"] == pytest.approx((1 + 1 / 2) / 2)  # c or b, nobody can say
-    known = rank_tails(Alphabet(), Split(names, training, asked, [("d", "r", "b", 0.5)]))
-    assert known[""].reciprocal[0] == 1
+    tails = rank_tails(Alphabet(), Split(names, training, asked, [("d", "r", "b", 0.5)]))
+    assert tails[""].reciprocal[0] == 1
     looked = rank_tails(Alphabet(), Split(names, [*training, *asked], asked), lookup=True)
     assert looked["raw"].reciprocal[0] == 1 / 2  # what training states comes first, a before c
 
@@ -167,8 +167,8 @@ def test_rows_are_read_and_each_fault_is_counted(tmp_path: Path) -> None:
     )
     with path.open("ab") as more:
         more.write('\n{"query": "丁"}'.encode("gbk"))
-    asked, skips = load_document_questions(path)
-    assert [each.answers for each in asked] == [(("心肺", "心、肺"), ("肺经",))]
+    questions, skips = load_document_questions(path)
+    assert [question.answers for question in questions] == [(("心肺", "心、肺"), ("肺经",))]
     assert skips.counts == {
         "the same question again": 1,
         "no question": 1,
@@ -184,8 +184,8 @@ def test_the_figures_are_those_counted_by_hand() -> None:
     item = DocumentQuestion(
         "1", "q", (("x",), ("y", "z")), ("has x", "has w"), ("n1", "n2", "n3", "n4")
     )
-    found = _figures(item, ["n1", "has x", "n2", "n3", "n4", "has w"])
-    assert found == {
+    results = _figures(item, ["n1", "has x", "n2", "n3", "n4", "has w"])
+    assert results == {
         "context_precision": 0.5,
         "context_recall": 0.5,
         "noise@5": 0.8,
@@ -201,7 +201,7 @@ def test_the_command_ranks_the_documents_of_each_question(
     words = ["retrieval", str(file), "--method", "bm25,tfidf,none", "--json"]
     assert main(["--kb", str(kitchen_kb), "evaluate", *words]) == 0
     bm25, tfidf, none = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    for each in (bm25, tfidf):
-        assert each["metrics"]["context_precision"]["value"] == 1
-        assert each["metrics"]["answer@5"]["value"] == 1
+    for item in (bm25, tfidf):
+        assert item["metrics"]["context_precision"]["value"] == 1
+        assert item["metrics"]["answer@5"]["value"] == 1
     assert none["method"] == "none"

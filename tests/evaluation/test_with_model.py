@@ -20,7 +20,7 @@ QUESTIONS = (
 def home(tmp_path_factory: pytest.TempPathFactory, kitchen_kb: Path) -> Path:
     folder = tmp_path_factory.mktemp("model")
     (folder / "kb").symlink_to(kitchen_kb)
-    text = "\n".join(json.dumps(each, ensure_ascii=False) for each in QUESTIONS)
+    text = "\n".join(json.dumps(question, ensure_ascii=False) for question in QUESTIONS)
     (folder / "q.jsonl").write_text(text, "utf-8")
     statement = {"statement": "绿豆性寒", "answer": "true"}
     (folder / "tf.jsonl").write_text(json.dumps(statement, ensure_ascii=False), "utf-8")

@@ -57,7 +57,7 @@ def thing(rng: random.Random) -> NamedNode:
     return NamedNode(rng.choice(INDEX_IRIS))
 
 
-INDEX_IRIS = [each.iri for each in INDEX.concepts]
+INDEX_IRIS = [concept.iri for concept in INDEX.concepts]
 
 
 def made(rng: random.Random) -> Claim:
@@ -105,7 +105,7 @@ def test_lines_say_what_quads_say_byte_by_byte(fused: bool) -> None:
 def test_each_claim_is_validated_independently() -> None:
     rng = random.Random(5)  # noqa: S311 - a seed
     claims = [made(rng) for _ in range(20)]
-    classes = {each.iri: SCHEMA.superclasses(each.kind) for each in INDEX.concepts}
+    classes = {concept.iri: SCHEMA.superclasses(concept.kind) for concept in INDEX.concepts}
     shapes = shapes_graph()
     for each in Gate(INDEX).judge([ProposedClaim(claim) for claim in claims * 2]):
         claim = each.proposed.claim

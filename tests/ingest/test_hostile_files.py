@@ -68,9 +68,9 @@ def pdf(path: Path, content: bytes, filters: bytes = b"/FlateDecode") -> Path:
         b"<< /Length %d /Filter %s >>\nstream\n%s\nendstream" % (len(content), filters, content),
     ]
     out, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, start=1):
+    for number, block in enumerate(objects, start=1):
         places.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, block)
     start = len(out)
     out += b"xref\n0 5\n0000000000 65535 f \n"
     out += b"".join(b"%010d 00000 n \n" % place for place in places)

@@ -77,11 +77,11 @@ def reader_of(index: Path) -> DocumentReader:
 
 
 def made(batches: Iterator[Batch]) -> list[tuple[str, list[str], list[object]]]:
-    found: list[tuple[str, list[str], list[object]]] = []
+    results: list[tuple[str, list[str], list[object]]] = []
     for batch in batches:
         content = batch.make()
-        found.append((batch.key, list(map(str, content.quads)), [*content.proposed]))
-    return found
+        results.append((batch.key, list(map(str, content.quads)), [*content.proposed]))
+    return results
 
 
 def alone(index: Path, books: Path) -> tuple[list[tuple[str, list[str], list[object]]], Report]:
@@ -103,7 +103,9 @@ def test_process_that_is_killed_replaced_and_loses_nothing(index: Path, books: P
     expected, _ = alone(index, books)
     batches = spread_batches(reader_of(index), documents(books), Report(), "2")
     first = next(batches)
-    children = [each for each in psutil.Process().children() if "spawn" in " ".join(each.cmdline())]
+    children = [
+        process for process in psutil.Process().children() if "spawn" in " ".join(process.cmdline())
+    ]
     assert children
     children[0].kill()
     assert made(iter((first, *batches))) == expected
@@ -139,11 +141,11 @@ def test_ray_result_is_same_after_killed_worker(index: Path, books: Path) -> Non
 
     def kill_one() -> None:
         while not stop.is_set() and not killed:
-            for each in psutil.Process().children(recursive=True):
-                name = " ".join(each.cmdline()) if each.is_running() else ""
+            for process in psutil.Process().children(recursive=True):
+                name = " ".join(process.cmdline()) if process.is_running() else ""
                 if name.startswith("ray::_read"):
-                    os.kill(each.pid, signal.SIGKILL)
-                    killed.append(each.pid)
+                    os.kill(process.pid, signal.SIGKILL)
+                    killed.append(process.pid)
                     return
             time.sleep(0.01)
 

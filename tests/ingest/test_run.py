@@ -124,8 +124,8 @@ def _one(store: QuadStore, subject: Term, predicate: NamedNode) -> NamedNode | L
 
 
 def _claims(store: QuadStore) -> list[NamedNode]:
-    found = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
-    return [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
+    quads = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
+    return [quad.subject for quad in quads if isinstance(quad.subject, NamedNode)]
 
 
 def test_running_it_again_changes_nothing(kb: Path) -> None:
@@ -145,7 +145,7 @@ def test_one_extractor_retracts_nothing_of_another(kb: Path, others: set[str], l
     assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
     with KnowledgeBase.open(kb, write=True) as base:
         claims = len(_claims(base.store))
-        seen = SeenNodes(
+        nodes = SeenNodes(
             {
                 q.subject
                 for q in base.store.match(None, RDF.type, SHIYI.Source, BOOKS)
@@ -153,7 +153,7 @@ def test_one_extractor_retracts_nothing_of_another(kb: Path, others: set[str], l
             },
             nodes={hash(quad.subject) for quad in base.store.match(graph=BOOKS)},
         )
-        gone = sweep(base.writer, load_dataset("tcm-ancient-books"), seen, others)
+        gone = sweep(base.writer, load_dataset("tcm-ancient-books"), nodes, others)
         assert claims > 3
         assert (gone["claims"], len(_claims(base.store))) == ((0, claims) if left else (claims, 0))
 
@@ -177,7 +177,7 @@ def twelve(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 @pytest.mark.parametrize("size", [1, 60_000, 150_000])
 def test_killed_run_can_be_repeated(kb: Path, twelve: tuple[Path, set[Quad]], size: int) -> None:
-    books, expected = twelve
+    books, quads = twelve
     killed = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "ingest", "books", str(books)],
         stdout=subprocess.DEVNULL,
@@ -189,7 +189,7 @@ def test_killed_run_can_be_repeated(kb: Path, twelve: tuple[Path, set[Quad]], si
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
-    assert stored_quads(kb) == expected
+    assert stored_quads(kb) == quads
 
 
 def test_agreeing_sources_give_one_claim(kb: Path, tmp_path: Path) -> None:
@@ -249,10 +249,10 @@ def _claim(subject: str, predicate: NamedNode, message: str) -> Claim:
 def test_nonconforming_claim_is_quarantined_with_report() -> None:
     right = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
     wrong = _claim("substance-gouqizi", SHIYI.hasNature, "flavour-sweet")
-    judged = Gate(INDEX).judge([ProposedClaim(right), ProposedClaim(wrong)])
-    assert [bool(each.faults) for each in judged] == [False, True]
+    results = Gate(INDEX).judge([ProposedClaim(right), ProposedClaim(wrong)])
+    assert [bool(result.faults) for result in results] == [False, True]
     store = OxigraphStore.in_memory()
-    change: Change = build_change(judged, Votes(store))
+    change: Change = build_change(results, Votes(store))
     store.change(add=parse_n_quads("".join(change.added).encode()))
     [good] = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
     [bad] = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)
@@ -265,8 +265,8 @@ def test_gate_judges_negative_claim_without_asserting_it() -> None:
     negative = Claim(
         claim.subject, claim.predicate, claim.object, claim.evidence, Polarity.NEGATIVE
     )
-    [judged] = Gate(INDEX).judge([ProposedClaim(negative)])
-    assert not judged.faults
+    [result] = Gate(INDEX).judge([ProposedClaim(negative)])
+    assert not result.faults
 
 
 def test_a_mapped_table_becomes_candidates(kb: Path) -> None:

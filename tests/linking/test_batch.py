@@ -34,7 +34,7 @@ def dying() -> Linker:
 def source(tmp_path: Path) -> Path:
     path = tmp_path / "in.jsonl"
     lines = [{"id": f"p{n}", "text": TEXTS[n % len(TEXTS)]} for n in range(50)]
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 

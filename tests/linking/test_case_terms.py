@@ -39,7 +39,7 @@ def entries(*texts: str, of: str = "") -> list[LayerEntry]:
 
 
 def pairs(links: Sequence[LayerLink]) -> set[tuple[str, str]]:
-    return {(each.case.text, each.term.text) for each in links}
+    return {(link.case.text, link.term.text) for link in links}
 
 
 def test_near_planted_vector_is_linked_not_far_one() -> None:
@@ -66,7 +66,7 @@ def test_many_cases_share_term_in_one_direction() -> None:
 
 def test_mutual_flag_is_on_links_of_every_direction() -> None:
     links = link_layers(entries("0", "8"), entries("10"), Planted(), 0.3)
-    assert {each.case.text: each.mutual for each in links} == {"0": False, "8": True}
+    assert {link.case.text: link.mutual for link in links} == {"0": False, "8": True}
 
 
 def test_term_is_found_by_any_of_its_wordings() -> None:
@@ -84,8 +84,8 @@ def test_unknown_direction_is_refused() -> None:
 
 def fixture() -> list[dict[str, str]]:
     with FIXTURE.open(encoding="utf-8") as lines:
-        found = (line for line in lines if not line.startswith("# "))
-        return list(csv.DictReader(found, delimiter="\t", quoting=csv.QUOTE_NONE))
+        results = (line for line in lines if not line.startswith("# "))
+        return list(csv.DictReader(results, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @pytest.fixture(scope="module")
@@ -102,14 +102,14 @@ def terms() -> list[LayerEntry]:
 def test_curated_table_links_classical_words_to_terms(terms: list[LayerEntry]) -> None:
     model = open_shipped()
     assert model is not None
-    known = {each.text for each in terms}
-    assert not {each.term for each in euphemisms().values()} - known
+    known = {entry.text for entry in terms}
+    assert not {euphemism.term for euphemism in euphemisms().values()} - known
     assert len(euphemisms()) >= 60
     cases = [LayerEntry(f"case:{n}", row["expression"]) for n, row in enumerate(fixture())]
     links = link_layers(cases, terms, model, LinkingSettings().layer_distance)
-    found = {each.case.text: each for each in links}
-    assert found["不更衣"].term.text == "便秘"
-    assert found["不更衣"].justification == CURATED
+    found_links = {link.case.text: link for link in links}
+    assert found_links["不更衣"].term.text == "便秘"
+    assert found_links["不更衣"].justification == CURATED
 
 
 def test_embedding_alone_links_most_of_fixture(terms: list[LayerEntry]) -> None:
@@ -123,32 +123,32 @@ def test_embedding_alone_links_most_of_fixture(terms: list[LayerEntry]) -> None:
     links = link_layers(cases, terms, model, LinkingSettings().layer_distance, curated={})
     wanted = {row["expression"]: iris.get(row["term"], set()) for row in rows}
     right = [
-        each
-        for each in links  # 惊悸 is a disease of that name too
-        if each.term.iri in wanted[each.case.text] or each.term.text == each.case.text
+        link
+        for link in links  # 惊悸 is a disease of that name too
+        if link.term.iri in wanted[link.case.text] or link.term.text == link.case.text
     ]
     assert len(right) >= 0.8 * len(links)
-    assert len(right) >= 0.3 * sum(bool(each) for each in wanted.values())
+    assert len(right) >= 0.3 * sum(bool(group) for group in wanted.values())
 
 
 def test_every_expression_has_register_and_place() -> None:
-    for each in euphemisms().values():
-        assert each.register in {"classical", "euphemism", "colloquial"}
-        assert re.fullmatch(r"《[^《》]+》.+|习用|现代口语", each.source), each
+    for euphemism in euphemisms().values():
+        assert euphemism.register in {"classical", "euphemism", "colloquial"}
+        assert re.fullmatch(r"《[^《》]+》.+|习用|现代口语", euphemism.source), euphemism
 
 
 def test_cited_expression_stands_in_section_that_is_cited() -> None:
     if not BOOKS.is_file():
         pytest.skip("../shared/data/tcm_ancient_books is not here")
-    cited = [each for each in euphemisms().values() if each.source.startswith("《")]
-    wanted = {each.source[1:].partition("》")[0] for each in cited}
+    cited_euphemisms = [each for each in euphemisms().values() if each.source.startswith("《")]
+    wanted = {each.source[1:].partition("》")[0] for each in cited_euphemisms}
     with lzma.open(BOOKS, "rt", encoding="utf-8") as lines:
         rows = (line for line in lines if any(f'"title": "{name}"' in line for name in wanted))
         books = {result["title"]: result["text"] for result in map(json.loads, rows)}
     assert wanted <= books.keys()
-    assert len(cited) >= 80
-    for each in cited:
-        title, _, section = each.source[1:].partition("》")
+    assert len(cited_euphemisms) >= 80
+    for euphemism in cited_euphemisms:
+        title, _, section = euphemism.source[1:].partition("》")
         name = section.rpartition("·")[2]
         parts = re.split("(?=<目录>|<篇名>)", books[title])
         folder, found = "", False
@@ -156,5 +156,7 @@ def test_cited_expression_stands_in_section_that_is_cited() -> None:
             head, text = part.partition("\n")[0].strip(), re.sub(r"\s", "", part)
             if part.startswith("<目录>"):
                 folder = head[4:].strip()
-            found |= each.expression.removesuffix("几几") in text and name in f"{folder} {head}"
-        assert found, each
+            found |= (
+                euphemism.expression.removesuffix("几几") in text and name in f"{folder} {head}"
+            )
+        assert found, euphemism

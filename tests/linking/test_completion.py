@@ -17,7 +17,7 @@ def completer() -> Completer:
 
 
 def first(completer: Completer, prefix: str, k: int = 5) -> list[str]:
-    return [each.iri.rpartition("/")[2] for each in completer.complete(prefix, k)]
+    return [completion.iri.rpartition("/")[2] for completion in completer.complete(prefix, k)]
 
 
 @pytest.mark.parametrize("prefix", ["枸杞", "枸杞子", "gouqi", "gou qi", "gqz", "goji", "Goji b"])
@@ -55,21 +55,21 @@ def forgiving(runtime: Runtime) -> ForgivingCompleter:
 
 def test_mistyped_names_find_their_concept(forgiving: ForgivingCompleter) -> None:
     with (DATA / "typos.tsv").open(encoding="utf-8", newline="") as file:
-        rows = [each for each in csv.reader(file, delimiter="\t") if not each[0].startswith("#")]
+        rows = [group for group in csv.reader(file, delimiter="\t") if not group[0].startswith("#")]
     missed = [
         typed
         for typed, concept, _, most in rows[1:]
         if resource(concept).value
-        not in {each.iri for each in forgiving.complete(typed, int(most))}
+        not in {completion.iri for completion in forgiving.complete(typed, int(most))}
     ]
     assert len(rows) > 80
     assert missed == []
 
 
 def test_only_what_is_alike_is_marked_as_guess(forgiving: ForgivingCompleter) -> None:
-    assert not any(each.approximate for each in forgiving.complete("warf"))
-    assert all(each.approximate for each in forgiving.complete("wafarin"))
-    assert [each.label_en for each in forgiving.complete("wafarin")] == ["warfarin"]
+    assert not any(completion.approximate for completion in forgiving.complete("warf"))
+    assert all(completion.approximate for completion in forgiving.complete("wafarin"))
+    assert [completion.label_en for completion in forgiving.complete("wafarin")] == ["warfarin"]
 
 
 @pytest.mark.parametrize("text", ["xqzptw", "12345", "🙂"])
@@ -79,4 +79,4 @@ def test_nothing_is_guessed_from_nonsense(forgiving: ForgivingCompleter, text: s
 
 @pytest.mark.parametrize("other", ["chlorpropamide", "hydroxyzine", "misoprostol", "vinblastine"])
 def test_unknown_medicine_is_not_corrected_to_another(runtime: Runtime, other: str) -> None:
-    assert [each.iri for each in runtime.linker.link(other)] == [""]
+    assert [mention.iri for mention in runtime.linker.link(other)] == [""]

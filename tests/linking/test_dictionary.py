@@ -176,9 +176,9 @@ def test_labels_of_accepted_view_are_read_from_store() -> None:
 
 def test_form_of_several_labels_keeps_best_sense(dictionary: Dictionary) -> None:
     senses = dictionary.exact("ginger")
-    concepts = [dictionary.index.concepts[each.concept].iri for each in senses]
+    concepts = [dictionary.index.concepts[sense.concept].iri for sense in senses]
     assert len(set(concepts)) == len(senses) == 2
-    assert [each.rank for each in senses] == [1, 1]  # both are alternative labels
+    assert [sense.rank for sense in senses] == [1, 1]  # both are alternative labels
 
 
 def test_ending_of_unknown_medicine_is_not_class(tmp_path: Path) -> None:
@@ -212,13 +212,13 @@ def linker() -> Linker:
 
 @from_table
 def test_everyday_name_is_known_whole_and_for_sure(linker: Linker, name: str, concept: str) -> None:
-    (found,) = linker.link(name)
-    assert (found.text, local_name(found.iri or ""), found.score) == (name, concept, 1.0)
+    (mention,) = linker.link(name)
+    assert (mention.text, local_name(mention.iri or ""), mention.score) == (name, concept, 1.0)
 
 
 @pytest.mark.parametrize("text", ["red", "juice", "black", "my dog", "up to date", "红花油"])
 def test_name_inside_other_words_is_no_food(linker: Linker, text: str) -> None:
-    assert [found.iri for found in linker.link(text) if found.iri] == []
+    assert [mention.iri for mention in linker.link(text) if mention.iri] == []
 
 
 def test_food_named_after_another_is_not_that_other(linker: Linker) -> None:
@@ -269,17 +269,17 @@ def folder(name_index: LabelIndex, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_opened_dictionary_links_as_built_one(name_index: LabelIndex, folder: Path) -> None:
     opened = LabelIndex.load(folder, name_index.release)
     assert opened == name_index
-    made = open_names(folder, opened)
-    assert made is not None
-    before, after = Linker(name_index), Linker(opened, arrays=made)
+    memmap = open_names(folder, opened)
+    assert memmap is not None
+    before, after = Linker(name_index), Linker(opened, arrays=memmap)
     assert list(before.dictionary.forms) == list(after.dictionary.forms)
     for text in TEXTS:
         assert before.link(text) == after.link(text)
         assert before.candidates(text[:12]) == after.candidates(text[:12])
-    near = NearNames(before.dictionary), NearNames(after.dictionary, made)
+    near = NearNames(before.dictionary), NearNames(after.dictionary, memmap)
     for form in list(before.dictionary.forms)[::997]:
         assert near[0].similar(form, 7) == near[1].similar(form, 7)
-    keys = Completer(name_index), Completer(opened, made)
+    keys = Completer(name_index), Completer(opened, memmap)
     for prefix in ("gou", "枸", "warf", "gqz", "berry", "z", "龙", "no such thing"):
         assert keys[0].complete(prefix, 12) == keys[1].complete(prefix, 12)
 
@@ -297,10 +297,10 @@ def test_forms_made_by_other_rules_are_made_again(
 def test_damaged_trie_is_refused_before_it_is_read(
     name_index: LabelIndex, folder: Path, tmp_path: Path
 ) -> None:
-    made = Memmap.open(folder / NAMES_FILE)
-    broken = made["form.trie"].copy()
+    memmap = Memmap.open(folder / NAMES_FILE)
+    broken = memmap["form.trie"].copy()
     broken[len(broken) // 2] ^= 0xFF
-    write(tmp_path / NAMES_FILE, {**made.arrays, "form.trie": broken}, **made.about)
+    write(tmp_path / NAMES_FILE, {**memmap.arrays, "form.trie": broken}, **memmap.about)
     with pytest.raises(IndexMismatchError, match="damaged"):
         Dictionary(name_index, Memmap.open(tmp_path / NAMES_FILE))
 
@@ -347,12 +347,12 @@ def test_most_alike_forms_those_that_share_most_grams(
     dictionary = Dictionary(LabelIndex("alike", concepts, labels))
 
     def grams(form: str) -> set[str]:
-        if any("\u3400" <= each <= "\u9fff" or each > "\uffff" for each in form):
+        if any("\u3400" <= character <= "\u9fff" or character > "\uffff" for character in form):
             return {*form, *map("".join, pairwise(form))}
         form = f"\2{form}\3"
         return {form[at : at + 3] for at in range(len(form) - 2)}
 
-    near, forms = (
+    names, forms = (
         NearNames(dictionary),
         [form for form in dictionary.forms if dictionary.senses(form)],
     )
@@ -361,7 +361,7 @@ def test_most_alike_forms_those_that_share_most_grams(
             form: len(grams(form) & grams(text)) / len(grams(form) | grams(text)) for form in forms
         }
         expected = {form: pytest.approx(share) for form, share in alike.items() if share}
-        assert dict(near.similar(text, len(forms) + 9)) == expected
+        assert dict(names.similar(text, len(forms) + 9)) == expected
 
 
 def test_syllables_are_those_that_pypinyin_gives_of_whole(name_index: LabelIndex) -> None:

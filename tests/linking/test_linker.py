@@ -32,11 +32,11 @@ def linker() -> Linker:
 
 
 def ids(mentions: Sequence[Mention]) -> list[str]:
-    return [each.iri.rpartition("/")[2] for each in mentions]
+    return [mention.iri.rpartition("/")[2] for mention in mentions]
 
 
 def linked(linker: Linker, text: str) -> list[str]:
-    return [each for each in ids(linker.link(text)) if each]
+    return [id_ for id_ in ids(linker.link(text)) if id_]
 
 
 def gold() -> list[dict[str, str]]:
@@ -52,35 +52,35 @@ def gold() -> list[dict[str, str]]:
 def best(mentions: Sequence[Mention], start: int, end: int) -> str:
     """Return the concept of the linked mention that shares most with the span."""
     shared = [
-        (min(each.end, end) - max(each.start, start), each.iri.rpartition("/")[2])
-        for each in mentions
-        if each.iri and each.start < end and each.end > start
+        (min(mention.end, end) - max(mention.start, start), mention.iri.rpartition("/")[2])
+        for mention in mentions
+        if mention.iri and mention.start < end and mention.end > start
     ]
     return max(shared)[1] if shared else ""
 
 
 def judged(linker: Linker, rows: Sequence[dict[str, str]]) -> dict[str, list[str]]:
     """List what is wrong among the known and the unlinkable mentions; right ones are empty."""
-    found = defaultdict[str, list[str]](list)
+    results = defaultdict[str, list[str]](list)
     for row in rows:
         start, expected = int(row["start"]), set(filter(None, row["expected"].split("|")))
         count = best(linker.link(row["text"]), start, start + len(row["mention"]))
         good = count in expected if expected else not count
         fault = f"{row['text']}: {count or 'nothing'}, not {row['expected'] or 'nothing'}"
-        found["known" if expected else "unknown"].append("" if good else fault)
-    return found
+        results["known" if expected else "unknown"].append("" if good else fault)
+    return results
 
 
 def test_frozen_set_linked_as_well_as_it_was(linker: Linker) -> None:
-    found = judged(linker, [row for row in gold() if not row["group"].startswith("blind")])
-    assert found["known"].count("") >= 0.97 * len(found["known"]), found
-    assert found["unknown"].count("") >= 0.93 * len(found["unknown"]), found
+    results = judged(linker, [row for row in gold() if not row["group"].startswith("blind")])
+    assert results["known"].count("") >= 0.97 * len(results["known"]), results
+    assert results["unknown"].count("") >= 0.93 * len(results["unknown"]), results
 
 
 def test_mentions_fixed_before_results_are_linked(linker: Linker) -> None:
-    found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
-    assert found["known"].count("") >= 0.92 * len(found["known"]), found
-    assert found["unknown"].count("") >= 0.82 * len(found["unknown"]), found
+    results = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
+    assert results["known"].count("") >= 0.92 * len(results["known"]), results
+    assert results["unknown"].count("") >= 0.82 * len(results["unknown"]), results
 
 
 def test_fifth_of_six_hundred_mentions_are_unlinkable() -> None:
@@ -91,20 +91,20 @@ def test_fifth_of_six_hundred_mentions_are_unlinkable() -> None:
 
 def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
     known = [row for row in gold() if row["expected"] and row["text"] == row["mention"]]
-    found = [
+    results = [
         not set(row["expected"].split("|")).isdisjoint(ids(linker.candidates(row["mention"], 10)))
         for row in known
     ]
-    assert sum(found) >= 0.98 * len(found)
+    assert sum(results) >= 0.98 * len(results)
 
 
 @from_table
 def test_name_is_not_linked_to_confusable_one(
     linker: Linker, text: str, is_: str, is_not: str
 ) -> None:
-    found = linked(linker, text)
-    assert is_ in found
-    assert is_not not in found
+    results = linked(linker, text)
+    assert is_ in results
+    assert is_not not in results
 
 
 @from_table
@@ -123,8 +123,8 @@ def test_a_heading_noun_alone_is_no_concept(linker: Linker, head: str) -> None:
 
 
 def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
-    found = linked(linker, "Antihypertensive and hypoglycemic drugs")
-    assert found == ["drug-antihypertensives", "drug-antidiabetics"]
+    results = linked(linker, "Antihypertensive and hypoglycemic drugs")
+    assert results == ["drug-antihypertensives", "drug-antidiabetics"]
 
 
 @from_table
@@ -134,14 +134,14 @@ def test_one_shared_character_gives_no_link(linker: Linker, text: str) -> None:
 
 @from_table
 def test_single_word_of_distant_phrase_is_unlinked(linker: Linker, text: str) -> None:
-    guessed = [each for each in linker.link(text) if each.justification == SEMANTIC]
+    guessed = [mention for mention in linker.link(text) if mention.justification == SEMANTIC]
     assert guessed == []
 
 
 @pytest.mark.parametrize("text", ["date night", "heart of the city", "spring water", "sage advice"])
 def test_name_refused_by_context_stays_refused(linker: Linker, text: str) -> None:
     assert not {"substance-dazao", "season-spring"} & set(linked(linker, text))
-    assert all(each.justification != SEMANTIC for each in linker.link(text) if each.iri)
+    assert all(mention.justification != SEMANTIC for mention in linker.link(text) if mention.iri)
 
 
 @from_table
@@ -174,7 +174,7 @@ def test_a_question_links_alike_in_both_languages(linker: Linker, zh: str, en: s
 
 @from_table
 def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
-    values = {each.iri.rpartition("/")[2] for each in linker.link(text) if each.negated}
+    values = {mention.iri.rpartition("/")[2] for mention in linker.link(text) if mention.negated}
     assert values <= absent
     assert bool(values) == bool(absent)
 
@@ -190,8 +190,8 @@ def test_a_link_says_how_it_was_found(linker: Linker) -> None:
     typo = linker.link("warfrin")[0]
     assert (typo.justification, typo.iri) == (SIMILAR, resource("drug-warfarin").value)
     assert 0.8 < typo.score < 1
-    meant = linker.link("嗓子疼得厉害")[0]
-    assert meant.score == 1.0 or meant.justification == SEMANTIC
+    mention = linker.link("嗓子疼得厉害")[0]
+    assert mention.score == 1.0 or mention.justification == SEMANTIC
 
 
 @from_table
@@ -249,7 +249,7 @@ def test_a_linker_opens_with_and_without_an_index(tmp_path: Path) -> None:
     store.change(add=quads())
     (without,) = Linker.open(tmp_path, store, "r").link("枸杞子")
     write_index(tmp_path, store, "r")
-    assert {each.name for each in (tmp_path / "index").iterdir()} == {
+    assert {path.name for path in (tmp_path / "index").iterdir()} == {
         "labels.safetensors",
         "names.safetensors",
         "vectors.safetensors",
@@ -266,20 +266,25 @@ def test_names_follow_what_changed_after_the_index(tmp_path: Path) -> None:
     alias = Quad(goji, SKOS.altLabel, Literal("西域红果", language="zh"), DEFAULT)
     named = Quad(mint, SKOS.prefLabel, Literal("薄荷", language="zh"), DEFAULT)
     before = Linker.open(tmp_path, store, "r")
-    assert not any(each.iri for each in before.link("西域红果和薄荷"))
+    assert not any(mention.iri for mention in before.link("西域红果和薄荷"))
 
     store.change(add=[alias, named])
     now = before.amend(store, {goji.value}).amend(store, {mint.value})
-    assert [each.iri for each in now.link("西域红果和薄荷") if each.iri] == [goji.value, mint.value]
+    assert [mention.iri for mention in now.link("西域红果和薄荷") if mention.iri] == [
+        goji.value,
+        mint.value,
+    ]
     assert now.link("枸杞子") == before.link("枸杞子")
     for typed, iri in (("西域", goji), ("xiyuhongguo", goji), ("goji", goji), ("薄荷", mint)):
-        assert [each.iri for each in now.completer().complete(typed)] == [iri.value]
-    assert [each.iri for each, _ in now.corrections("西域洪果")] == [goji.value]
+        assert [completion.iri for completion in now.completer().complete(typed)] == [iri.value]
+    assert [mention.iri for mention, _ in now.corrections("西域洪果")] == [goji.value]
     assert now.candidates("西域红果")[0].iri == goji.value
 
     store.change(remove=[alias, *quads()])
     gone = now.amend(store, {goji.value})
-    assert [each.iri for each in gone.link("西域红果、枸杞子、薄荷") if each.iri] == [mint.value]
+    assert [mention.iri for mention in gone.link("西域红果、枸杞子、薄荷") if mention.iri] == [
+        mint.value
+    ]
     assert not gone.completer().complete("goji")
     assert not gone.candidates("goji berry")
 
@@ -333,14 +338,14 @@ def test_only_first_unknown_words_are_compared(
     linker: Linker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linker.link("warfrin")
-    near = linker._guesser.near
-    spelt, asked = near.spelt, list[str]()
+    names = linker._guesser.near
+    spelt, asked = names.spelt, list[str]()
 
     def counted(text: str) -> tuple[tuple[str, float], ...]:
         asked.append(text)
         return spelt(text)
 
-    monkeypatch.setattr(near, "spelt", counted)
+    monkeypatch.setattr(names, "spelt", counted)
     mentions = linker.link("blorp tide " * 10_000)
     assert len(asked) <= 1000
     assert 0 < len(mentions) <= 40

@@ -39,10 +39,10 @@ def test_chinese_is_told_from_other_scripts() -> None:
 
 
 def test_words_of_questions_are_no_content() -> None:
-    assert [is_grammar(each) for each in ("可以吃吗", "睡不踏实")] == [True, False]
+    assert [is_grammar(term) for term in ("可以吃吗", "睡不踏实")] == [True, False]
     assert cuts_grammar("多久可以吃", 1, 3)
     assert not cuts_grammar("久壳可以吃", 0, 2)
-    assert [is_content(each) for each in ("奥司他韦", "的", "药物")] == [True, False, False]
+    assert [is_content(term) for term in ("奥司他韦", "的", "药物")] == [True, False, False]
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=200))

@@ -44,36 +44,36 @@ def offered(endpoint: Endpoint, number: int = 1) -> list[str]:
 
 def test_model_chooses_second_meaning_of_name(endpoint: Endpoint, linker: Linker) -> None:
     (before,) = linker.link(AMBIGUOUS)
-    found = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": 2}])
-    (after,) = found.mentions
+    reranking = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": 2}])
+    (after,) = reranking.mentions
     assert 2 <= len(offered(endpoint)) <= 10
     assert after.iri in before.alternatives
     assert before.iri in after.alternatives
     assert (after.text, after.start, after.end) == (before.text, before.start, before.end)
-    assert (after.justification, found.notices) == (PICKED, ())
+    assert (after.justification, reranking.notices) == (PICKED, ())
 
 
 def test_a_model_may_say_that_nothing_is_meant(endpoint: Endpoint, linker: Linker) -> None:
-    found = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": 0}])
-    assert [(each.iri, each.score) for each in found.mentions] == [("", 0.0)]
-    assert found.notices == ()
+    reranking = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": 0}])
+    assert [(mention.iri, mention.score) for mention in reranking.mentions] == [("", 0.0)]
+    assert reranking.notices == ()
 
 
 @pytest.mark.parametrize("chosen", [11, 99, -1])
 def test_choice_that_is_no_candidate_refused_and_told(
     endpoint: Endpoint, linker: Linker, chosen: int
 ) -> None:
-    found = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": chosen}])
-    assert found.mentions == linker.link(AMBIGUOUS)
-    assert found.notices == (
+    reranking = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": chosen}])
+    assert reranking.mentions == linker.link(AMBIGUOUS)
+    assert reranking.notices == (
         "scripted chose none of its candidates for 'lingzhi': linked without it",
     )
 
 
 def test_mention_ignored_by_model_is_unchanged(endpoint: Endpoint, linker: Linker) -> None:
-    found = picked(endpoint, linker, AMBIGUOUS, [{"mention": 7, "candidate": 1}])
-    assert found.mentions == linker.link(AMBIGUOUS)
-    assert "replied nothing" in found.notices[0]
+    reranking = picked(endpoint, linker, AMBIGUOUS, [{"mention": 7, "candidate": 1}])
+    assert reranking.mentions == linker.link(AMBIGUOUS)
+    assert "replied nothing" in reranking.notices[0]
 
 
 @pytest.mark.parametrize(
@@ -88,26 +88,26 @@ def test_mention_ignored_by_model_is_unchanged(endpoint: Endpoint, linker: Linke
 def test_reply_of_another_form_told_and_changes_nothing(
     endpoint: Endpoint, linker: Linker, reply: str
 ) -> None:
-    found = picked(endpoint, linker, AMBIGUOUS, reply)
-    assert found.mentions == linker.link(AMBIGUOUS)
-    assert len(found.notices) == 1
-    assert "linked without scripted" in found.notices[0]
+    reranking = picked(endpoint, linker, AMBIGUOUS, reply)
+    assert reranking.mentions == linker.link(AMBIGUOUS)
+    assert len(reranking.notices) == 1
+    assert "linked without scripted" in reranking.notices[0]
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500])
 def test_unavailable_model_is_reported_without_key(
     endpoint: Endpoint, linker: Linker, status: int
 ) -> None:
-    found = picked(endpoint, linker, AMBIGUOUS, "", status=status)
-    assert found.mentions == linker.link(AMBIGUOUS)
-    assert "linked without scripted" in found.notices[0]
-    assert KEY not in found.notices[0]
+    reranking = picked(endpoint, linker, AMBIGUOUS, "", status=status)
+    assert reranking.mentions == linker.link(AMBIGUOUS)
+    assert "linked without scripted" in reranking.notices[0]
+    assert KEY not in reranking.notices[0]
 
 
 def test_name_that_means_one_thing_not_asked_about(endpoint: Endpoint, linker: Linker) -> None:
-    found = picked(endpoint, linker, "warfarin", "never read")
+    reranking = picked(endpoint, linker, "warfarin", "never read")
     assert endpoint.asked == []
-    assert found == Reranking(linker.link("warfarin"))
+    assert reranking == Reranking(linker.link("warfarin"))
     assert picked(endpoint, linker, "", "never read").mentions == ()
 
 

@@ -79,10 +79,10 @@ def test_what_is_not_accepted_or_negated_only_mentioned(polarity: Polarity, stat
 
 def test_joining_claims_keeps_every_piece_of_evidence_once() -> None:
     other = Evidence(BOOK, Confidence(0.5), locator="elsewhere")
-    joined = Claim(A, P, B, (SAID,)).join(Claim(A, P, B, (SAID, other)))
-    assert joined.evidence == (SAID, other)
+    claim = Claim(A, P, B, (SAID,)).join(Claim(A, P, B, (SAID, other)))
+    assert claim.evidence == (SAID, other)
     with pytest.raises(RangeError, match="different things"):
-        joined.join(Claim(B, P, A, (SAID,)))
+        claim.join(Claim(B, P, A, (SAID,)))
 
 
 def test_path_whose_hops_do_not_join_cannot_exist() -> None:

@@ -56,16 +56,16 @@ def test_cues_refer_to_others_within_distance(tables: Path) -> None:
         "close\t\tchest ~6~ arm",
     ]
     (tables / "cues" / "family.tsv").write_text("\n".join(table) + "\n", "utf-8")
-    found = Cues("family")
-    assert found["ill"].pattern == "(?:妈|爸)病|my (?:mother|father)"
-    assert found["both"].fullmatch("my mother了")
-    assert found["close"].search("arm or chest")
-    assert not found["close"].search("arm. chest")
+    found_cues = Cues("family")
+    assert found_cues["ill"].pattern == "(?:妈|爸)病|my (?:mother|father)"
+    assert found_cues["both"].fullmatch("my mother了")
+    assert found_cues["close"].search("arm or chest")
+    assert not found_cues["close"].search("arm. chest")
     assert "_kin" not in cues("family")
     assert word_list("family", "_kin")[0] == {"妈", "爸"}
     assert cue_texts("family")["ill"][1] == "my (?:mother|father)"
     with pytest.raises(KeyError):
-        found["unknown"]
+        found_cues["unknown"]
 
 
 def test_a_cue_that_is_no_pattern_is_named(tables: Path) -> None:

@@ -39,7 +39,7 @@ def test_there_are_mapping_sets() -> None:
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
 def test_mapping_set_has_licence_prefixes_and_justifications(path: Path) -> None:
     head = [x for x in path.read_text("utf-8").splitlines() if x.startswith("#")]
-    prefixes = {found[1] for x in head if (found := re.match(r"#  (\w+): http", x))}
+    prefixes = {match[1] for x in head if (match := re.match(r"#  (\w+): http", x))}
     assert any(x.startswith("#license: https://creativecommons.org/") for x in head)
     assert f"#mapping_set_id: https://w3id.org/shiyi/mappings/{path.name.split('.')[0]}" in head
     assert len(rows(path)) > 10
@@ -90,7 +90,7 @@ def test_every_cui_stands_in_an_open_source(starter: Starter) -> None:
         pytest.skip(f"the open data are not at {DATA}; set SHIYI_DATA")
     stored = open_cuis()
     assert len(stored) > 20_000
-    mapped = {(each.subject, each.cui) for each in starter.mappings if each.cui}
+    mapped = {(mapping.subject, mapping.cui) for mapping in starter.mappings if mapping.cui}
     assert len(mapped) > 1000
     assert unsupported(mapped, stored) == []
     assert unsupported({("made-up", "C9999999")}, stored) == [("made-up", "C9999999")]
@@ -110,8 +110,8 @@ def test_disease_row_stands_in_named_row() -> None:
     crosswalk = set()
     for path in (*DATA.glob("mondo/*umls*.gz"), DATA / "doid/allXREFinDO.tsv.gz"):
         for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():
-            if found := re.match(r'"?((?:MONDO|DOID|HP):\d+)"?\t.*\b(C[0-9]{7})\b', line):
-                crosswalk.add(found.groups())
+            if match := re.match(r'"?((?:MONDO|DOID|HP):\d+)"?\t.*\b(C[0-9]{7})\b', line):
+                crosswalk.add(match.groups())
     relations = (DATA / "idisk1/mskcc_relations.tsv").read_text("utf-8").splitlines()
     cited = next(csv.DictReader(relations, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert "original_string" in cited
@@ -121,19 +121,19 @@ def test_disease_row_stands_in_named_row() -> None:
         if re.fullmatch(r"(MONDO|DOID|HP):\d+", place):
             assert (place, cui) in crosswalk, row
             checked += 1
-        elif found := re.search(r"mskcc_relations row (\d+)", row["comment"]):
-            assert cui in relations[int(found[1]) - 1], row
+        elif match := re.search(r"mskcc_relations row (\d+)", row["comment"]):
+            assert cui in relations[int(match[1]) - 1], row
             checked += 1
     assert checked > 300
 
 
 def test_the_terms_are_aligned_with_every_vocabulary_promised(starter: Starter) -> None:
-    terms = [each for each in starter.mappings if each.node.value.startswith(VOCAB)]
+    terms = [mapping for mapping in starter.mappings if mapping.node.value.startswith(VOCAB)]
     assert len(terms) > 100
     for place in ALIGNED:
-        assert any(place in each.object for each in terms), place
+        assert any(place in term.object for term in terms), place
     schema = Schema.load()
-    names = {each.subject.removeprefix("voc:") for each in terms}
+    names = {term.subject.removeprefix("voc:") for term in terms}
     assert names <= set(schema.parents) | set(schema.properties)
 
 

@@ -65,37 +65,37 @@ def test_what_the_contradictions_are_planted_in_is_consistent() -> None:
     ],
 )
 def test_a_planted_contradiction_is_found_and_explained(planted: Quad, message: str) -> None:
-    checked = check_ontology((*GOJI, planted))
-    assert not checked.consistent
-    assert checked.explanation
-    assert any(message in line and "excludes" in line for line in checked.explanation)
+    consistency = check_ontology((*GOJI, planted))
+    assert not consistency.consistent
+    assert consistency.explanation
+    assert any(message in line and "excludes" in line for line in consistency.explanation)
 
 
 def test_starter_base_is_consistent_and_hermit_fills_classes(base: KnowledgeBase) -> None:
-    checked = check_ontology(
+    consistency = check_ontology(
         Quad(row["s"], row["p"], row["o"], DefaultGraph())  # type: ignore[arg-type] # no blank p
         for row in base.store.select(STATEMENTS)
     )
-    assert checked.consistent
-    assert checked.unsatisfiable == ()
-    assert checked.individuals > 3500
-    assert checked.statements > 20_000
+    assert consistency.consistent
+    assert consistency.unsatisfiable == ()
+    assert consistency.individuals > 3500
+    assert consistency.statements > 20_000
     fields = {
-        text(name): frozenset(text(each) for each in members)
+        text(name): frozenset(text(term) for term in members)
         for name, members in load_defined_members(base.store).items()
     }
     assert len(fields) >= 5
     assert all(len(members) > 20 for members in fields.values())
-    assert checked.members == fields
-    assert (f"{VOCAB}PregnancyTaboo", f"{VOCAB}DietaryMaterial") in checked.hierarchy
+    assert consistency.members == fields
+    assert (f"{VOCAB}PregnancyTaboo", f"{VOCAB}DietaryMaterial") in consistency.hierarchy
 
 
 def test_without_its_definition_a_class_has_no_members() -> None:
     store = OxigraphStore.in_memory()
     store.change(add=[*GOJI, quad("substance-gouqizi", SHIYI.hasNature, resource("nature-warm"))])
-    found = {each.statement[2] for each in classify(store, Definitions.parse(TURTLE))}
-    assert found == {f"{VOCAB}WarmingMaterial"}
+    results = {statement.statement[2] for statement in classify(store, Definitions.parse(TURTLE))}
+    assert results == {f"{VOCAB}WarmingMaterial"}
     without = TURTLE.replace("shiyi:WarmingMaterial a owl:Class ;", "shiyi:Other a owl:Class ;")
     assert f"{VOCAB}WarmingMaterial" not in {
-        each.statement[2] for each in classify(store, Definitions.parse(without))
+        statement.statement[2] for statement in classify(store, Definitions.parse(without))
     }

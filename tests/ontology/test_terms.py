@@ -34,7 +34,9 @@ def test_the_ontology_names_its_version_prefix_and_terms() -> None:
 def test_every_term_has_labels_in_both_languages() -> None:
     for name in DECLARED:
         labels = TURTLE.objects(URIRef(VOCAB + name), RDFS.label)
-        assert {each.language for each in labels if isinstance(each, Literal)} == {"zh", "en"}, name
+        assert {label.language for label in labels if isinstance(label, Literal)} == {"zh", "en"}, (
+            name
+        )
 
 
 def test_every_class_and_property_defined_in_both_languages() -> None:
@@ -43,7 +45,7 @@ def test_every_class_and_property_defined_in_both_languages() -> None:
     assert len(terms) > 100
     for term in terms:
         found = TURTLE.objects(term, SKOS.definition)
-        assert {each.language for each in found if isinstance(each, Literal)} == {"zh", "en"}, term
+        assert {item.language for item in found if isinstance(item, Literal)} == {"zh", "en"}, term
 
 
 def test_benefits_inherit_nothing_and_safety_something() -> None:

@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         maker, address = self.server.maker, urlsplit(self.path)
         self.server.asked.append(body)
-        given = set(body) | {each["role"] for each in body["messages"]}
+        given = set(body) | {item["role"] for item in body["messages"]}
         if address.path != maker.path or dict(parse_qs(address.query)) != {
             name: [value] for name, value in maker.query.items()
         }:
@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
                 {"choices": [{"index": 0, "delta": {"content": text[5:]}}]},
                 {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
             ]
-            events = "".join(f"data: {json.dumps(each)}\n\n" for each in chunks)
+            events = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
             return self._raw(200, "text/event-stream", f"{events}data: [DONE]\n\n".encode())
         return self._send(200, completion(body["model"], {"content": text}))
 
@@ -152,18 +152,18 @@ def test_each_maker_served_by_settings_and_learned_refusals(
     with playing(maker) as server:
         model = open_model(settings_for(server, **chosen), env)
         assert model is not None
-        found: list[str] = []
-        reply = model.complete(PROMPT, Probe, found.append if streamed else None)
+        results: list[str] = []
+        reply = model.complete(PROMPT, Probe, results.append if streamed else None)
         assert json.loads(reply.text) == {"word": "ready"}
         learned = quirks | ({"no_stream"} if streamed and not maker.streams else set())
         assert model.quirks == learned
-        assert found[-1:] == ([reply.text] if streamed else [])
+        assert results[-1:] == ([reply.text] if streamed else [])
         tries = len(server.asked)
-        model.complete(PROMPT, Probe, found.append if streamed else None)
+        model.complete(PROMPT, Probe, results.append if streamed else None)
         assert len(server.asked) == tries + 1  # what was learned holds
         last = server.asked[-1]
         assert ("response_format" in last) == ("no_json" not in quirks)
-        assert next(each["role"] for each in last["messages"]) == (
+        assert next(item["role"] for item in last["messages"]) == (
             "user" if "no_system" in quirks else "system"
         )
 
@@ -204,7 +204,7 @@ def test_schema_is_asked_for_where_there_is_form() -> None:
         assert model is not None
         model.complete(PROMPT, Probe)
         model.complete(PROMPT)
-    formats = [each["response_format"] for each in server.asked]
+    formats = [record["response_format"] for record in server.asked]
     assert formats[0]["json_schema"]["schema"] == Probe.model_json_schema()
     assert formats[1] == {"type": "json_object"}
 

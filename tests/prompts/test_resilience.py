@@ -69,9 +69,9 @@ def test_only_responsive_endpoint_is_waited_for(endpoint: tuple[Endpoint, Silent
         time.sleep(0.01)
     silent.go.clear()
     threading.Timer(1.0, silent.go.set).start()
-    found: list[str] = []
-    assert model.complete("hello", listener=found.append).text == "word"  # five times as long
-    assert found[-1:] == ["word"]
+    results: list[str] = []
+    assert model.complete("hello", listener=results.append).text == "word"  # five times as long
+    assert results[-1:] == ["word"]
 
 
 def test_short_faults_do_not_open_circuit(endpoint: tuple[Endpoint, Silent]) -> None:
@@ -102,8 +102,8 @@ def test_claim_answers_do_not_wait_for_model(
 
     waiting = [threading.Thread(target=ask) for _ in range(2)]
     try:
-        for each in waiting:
-            each.start()
+        for thread in waiting:
+            thread.start()
         until = time.monotonic() + 60
         while len(server.asked) < 2 and time.monotonic() < until:
             time.sleep(0.01)
@@ -115,6 +115,6 @@ def test_claim_answers_do_not_wait_for_model(
         assert 'kind="not asked"' in app.test_client().get("/metrics").text
     finally:
         silent.go.set()
-        for each in waiting:
-            each.join()
+        for thread in waiting:
+            thread.join()
         site.close()

@@ -184,24 +184,24 @@ def from_rdf11(quads: Iterable[Quad]) -> set[Quad]:
     helpers.
     """
     parts: dict[tuple[object, object], dict[NamedNode, Quad]] = {}
-    others: set[Quad] = set()
+    other_quads: set[Quad] = set()
     for quad in quads:
         if quad.predicate in PARTS:
             parts.setdefault((quad.subject, quad.graph_name), {})[quad.predicate] = quad
         else:
-            others.add(quad)
-    judged = {(q.subject, q.graph_name) for q in others if q.predicate == SHIYI.status}
+            other_quads.add(quad)
+    judged = {(q.subject, q.graph_name) for q in other_quads if q.predicate == SHIYI.status}
     for own in parts.values():
-        subject, predicate, value = (own[each].object for each in PARTS)
+        subject, predicate, value = (own[part].object for part in PARTS)
         assert isinstance(subject, NamedNode)
         assert isinstance(predicate, NamedNode)
         node, place = own[RDF.subject].subject, own[RDF.subject].graph_name
         status = Quad(node, SHIYI.status, SHIYI.accepted, place)
         negative = Quad(node, SHIYI.polarity, SHIYI.negative, place)
-        if (node, place) in judged and (status not in others or negative in others):
-            others.update(own.values())
-        others.add(Quad(node, RDF.reifies, Triple(subject, predicate, value), place))
-    return others
+        if (node, place) in judged and (status not in other_quads or negative in other_quads):
+            other_quads.update(own.values())
+        other_quads.add(Quad(node, RDF.reifies, Triple(subject, predicate, value), place))
+    return other_quads
 
 
 def test_claims_in_rdf_11_lose_nothing(store: OxigraphStore) -> None:
@@ -226,7 +226,7 @@ def test_base_survives_rdf_11_round_trip(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         subjects = [quad.subject for quad in base.store.match(None, RDF.type)][::20]
         quads = {
-            q for each in subjects if not isinstance(each, Triple) for q in base.store.match(each)
+            q for term in subjects if not isinstance(term, Triple) for q in base.store.match(term)
         }
     before = {quad for quad in quads if quad.predicate != SHIYI.appliedThrough}
     plain = list(to_rdf11(before))
@@ -239,8 +239,8 @@ def test_a_nanopublication_has_four_graphs_and_its_provenance(store: OxigraphSto
     quads = list(parse(dump(store, "nq", "nanopub").decode(), "x.nq"))
     claim = OPEN_CLAIM.iri.value
     named = {
-        each: [q for q in quads if q.graph_name == NamedNode(f"{claim}#nanopub-{each}")]
-        for each in ("head", "assertion", "provenance", "pubinfo")
+        term: [q for q in quads if q.graph_name == NamedNode(f"{claim}#nanopub-{term}")]
+        for term in ("head", "assertion", "provenance", "pubinfo")
     }
     assert len(quads) == sum(map(len, named.values()))
     [text] = named["assertion"]
@@ -252,13 +252,13 @@ def test_a_nanopublication_has_four_graphs_and_its_provenance(store: OxigraphSto
 
 
 def test_a_negative_claim_is_asserted_nowhere(store: OxigraphStore) -> None:
-    denied = replace(
+    claim = replace(
         OPEN_CLAIM, polarity=Polarity.NEGATIVE, subject=PEAR, evidence=OPEN_CLAIM.evidence[:1]
     )
-    store.change(add=claim_quads(denied))
+    store.change(add=claim_quads(claim))
     for profile in ("nanopub", "singleton", "rdf11"):
         quads = list(parse(dump(store, "nq", profile).decode(), "x.nq"))
-        assert any(quad.predicate == RDF.predicate and quad.subject == denied.iri for quad in quads)
+        assert any(quad.predicate == RDF.predicate and quad.subject == claim.iri for quad in quads)
         assert not [q for q in quads if (q.subject, q.predicate) == (PEAR, SHIYI.interactsWith)]
 
 
@@ -335,19 +335,19 @@ def test_kgx_has_qualified_edges_and_node_attributes() -> None:
 
 
 def test_tables_state_kind_of_evidence_and_denials() -> None:
-    recalled = Evidence(
+    evidence = Evidence(
         UNOPENED[EvidenceKind.RECALLED],
         Confidence(0.45),
         kind=EvidenceKind.RECALLED,
         qualifiers=(("rating", "ineffective"),),
         suggested=OPEN,
     )
-    denied = Claim(GOJI, SHIYI.isEffectiveFor, WARFARIN, (recalled,), Polarity.NEGATIVE)
+    claim = Claim(GOJI, SHIYI.isEffectiveFor, WARFARIN, (evidence,), Polarity.NEGATIVE)
     made = planted()
-    made.change(add=[*claim_quads(denied), *source_quads(recalled.source)])
+    made.change(add=[*claim_quads(claim), *source_quads(evidence.source)])
     _, edges, _ = kgx_tables(made)
     rows = [dict(zip(edges.header, row, strict=True)) for row in edges.rows]
-    [row] = [row for row in rows if row["id"].endswith(denied.iri.value.rpartition("/")[2])]
+    [row] = [row for row in rows if row["id"].endswith(claim.iri.value.rpartition("/")[2])]
     assert (row["negated"], row["polarity"], row["rating"]) == ("true", "negative", "ineffective")
     assert (row["knowledge_level"], row["agent_type"]) == ("not_provided", "not_provided")
     assert (row["evidence_kind"], row["lineage"]) == ("recalled", "common-knowledge")

@@ -92,17 +92,17 @@ def test_graph_of_line_is_one_of_its_quad(quads: set[Quad]) -> None:
 
 @given(some.sets(QUADS, max_size=12))
 def test_turtle_and_trig_equal_n_quads(quads: set[Quad]) -> None:
-    for name, wanted in (
+    for name, wanted_quads in (
         ("trig", quads),
         ("ttl", {quad for quad in quads if quad.graph_name == DefaultGraph()}),
     ):
         written = io.BytesIO()
         write_lines(lines_of(quads), written, name)
-        assert set(parse_stream(io.BytesIO(written.getvalue()), name, "made")) == wanted
+        assert set(parse_stream(io.BytesIO(written.getvalue()), name, "made")) == wanted_quads
 
 
 @given(some.sets(QUADS, max_size=12))
 def test_rdf_11_lines_have_no_triple_terms(quads: set[Quad]) -> None:
-    found = list(lowered_lines(lines_of(quads)))
-    assert found == lines_of(set(to_rdf11(quads)))
+    results = list(lowered_lines(lines_of(quads)))
+    assert results == lines_of(set(to_rdf11(quads)))
     assert not any(isinstance(quad.object, Triple) for quad in to_rdf11(quads))

@@ -36,7 +36,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("releases")
     store = planted()
     publish(store, folder, ORDER)
-    rated = Quad(OPEN_CLAIM.iri, SHIYI.confidence, decimal(0.98), DefaultGraph())
+    quad = Quad(OPEN_CLAIM.iri, SHIYI.confidence, decimal(0.98), DefaultGraph())
     [mapping] = store.match(GOJI, SKOS.closeMatch)
     store.change(
         add=[
@@ -44,7 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Quad(GOJI, SKOS.exactMatch, mapping.object),
             Quad(OPEN_CLAIM.iri, SHIYI.confidence, decimal(0.5)),
         ],
-        remove=[rated, mapping],
+        remove=[quad, mapping],
     )
     publish(store, folder, replace(ORDER, version="1.1.0"))
     return folder
@@ -56,8 +56,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_publishing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
-    made = [publish(planted(), tmp_path / name, ORDER) for name in ("a", "b")]
-    one, other = (files_of(each.folder) for each in made)
+    releases = [publish(planted(), tmp_path / name, ORDER) for name in ("a", "b")]
+    one, other = (files_of(release.folder) for release in releases)
     assert len(one) > 20
     assert one == other
 
@@ -70,19 +70,19 @@ def test_the_linkml_schema_of_a_release_is_closed(home: Path) -> None:
     assert slots["hasNutrient"]["range"] == "ChemicalEntity"
     above = {
         name
-        for each in classes.values()
-        for name in (each.get("is_a"), *each.get("mixins", ()))
+        for class_ in classes.values()
+        for name in (class_.get("is_a"), *class_.get("mixins", ()))
         if name
     }
     ranges = {
-        each["range"]
+        item["range"]
         for slot in slots.values()
-        for each in (slot, *slot.get("any_of", ()))
-        if "range" in each
+        for item in (slot, *slot.get("any_of", ()))
+        if "range" in item
     }
     assert above <= classes.keys()
     assert ranges - classes.keys() <= {"string", "uriorcurie"}
-    assert {name for each in classes.values() for name in each.get("slots", ())} == slots.keys()
+    assert {name for class_ in classes.values() for name in class_.get("slots", ())} == slots.keys()
 
 
 def test_a_release_is_never_changed(tmp_path: Path) -> None:
@@ -121,11 +121,11 @@ def test_the_canonical_hash_is_that_of_rdfc(home: Path) -> None:
 
 
 def test_blank_nodes_are_named_by_their_statements() -> None:
-    found = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
+    results = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
     forms = []
     for names in (("x", "y"), ("b7", "a1")):
         store = OxigraphStore.in_memory()
-        store.change(add=parse_n_quads_lines(line.format(*names).encode() for line in found))
+        store.change(add=parse_n_quads_lines(line.format(*names).encode() for line in results))
         forms.append(list(published_lines(store, RestrictedContent())))
     assert forms[0] == forms[1]
     assert len(forms[0]) == 3
@@ -142,7 +142,7 @@ def test_nothing_restricted_is_in_any_file(home: Path) -> None:
 
 def test_the_second_release_tells_each_change(home: Path) -> None:
     reply = json.loads((home / "1.1.0" / "changes.json").read_bytes())
-    assert [each["claim"] for each in reply["added"]] == [NEW.iri.value]
+    assert [item["claim"] for item in reply["added"]] == [NEW.iri.value]
     assert reply["removed"] == []
     [rated] = reply["re_rated"]
     assert (rated["claim"], rated["old_confidence"], rated["confidence"]) == (
@@ -152,17 +152,17 @@ def test_the_second_release_tells_each_change(home: Path) -> None:
     )
     [mapped] = reply["re_mapped"]
     assert mapped["concept"] == "shiyi.id:substance-goji"
-    assert [each["predicate"] for each in mapped["removed"]] == ["skos:closeMatch"]
+    assert [item["predicate"] for item in mapped["removed"]] == ["skos:closeMatch"]
     table = home / "1.1.0" / "mappings.sssom.tsv"
-    written = table.read_text()
-    assert "#  shiyi.id: https://w3id.org/shiyi/id/" in written
-    table.write_text(written.replace("\nshiyi.id:", "\nshiyi:"))  # as earlier releases have it
+    text = table.read_text()
+    assert "#  shiyi.id: https://w3id.org/shiyi/id/" in text
+    table.write_text(text.replace("\nshiyi.id:", "\nshiyi:"))  # as earlier releases have it
     renamed = Edition.of_folder(home / "1.1.0")
     assert renamed.mappings
-    table.write_text(written)
+    table.write_text(text)
     assert Edition.of_folder(home / "1.1.0") == renamed
-    back = compare(Edition.of_folder(home / "1.1.0"), Edition.of_folder(home / "1.0.0"))
-    assert [each.claim for each in back.removed] == [NEW.iri.value]
+    comparison = compare(Edition.of_folder(home / "1.1.0"), Edition.of_folder(home / "1.0.0"))
+    assert [claim.claim for claim in comparison.removed] == [NEW.iri.value]
     log = (home / "1.1.0" / "CHANGELOG.md").read_text()
     assert log.index("1.1.0") < log.index("## 1.0.0")
     assert "1 added" in log
@@ -171,7 +171,7 @@ def test_the_second_release_tells_each_change(home: Path) -> None:
 def test_metadata_name_the_release_and_every_file(home: Path) -> None:
     folder = home / "1.1.0"
     crate = json.loads((folder / "ro-crate-metadata.json").read_bytes())
-    [root] = [each for each in crate["@graph"] if each["@id"] == "./"]
+    [root] = [item for item in crate["@graph"] if item["@id"] == "./"]
     assert all((folder / part["@id"]).is_file() for part in root["hasPart"])
     cite = json.loads((folder / "datacite.json").read_bytes())
     assert cite["version"] == "1.1.0"
@@ -226,21 +226,21 @@ def test_tables_described_as_data_package_csvw_and_croissant(home: Path) -> None
         for name in ("datapackage", "csvw-metadata", "croissant")
     )
     tables = {each["path"]: each for each in package["resources"]}
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*.[ct]sv")}
-    assert tables.keys() == found | {"claims.csv.gz"}
-    for name, each in tables.items():
+    results = {str(path.relative_to(folder)) for path in folder.rglob("*.[ct]sv")}
+    assert tables.keys() == results | {"claims.csv.gz"}
+    for name, item in tables.items():
         content = (folder / name).read_bytes()
-        assert each["hash"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+        assert item["hash"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
         text = (gzip.decompress(content) if name.endswith(".gz") else content).decode()
         lines = [line for line in text.splitlines() if not line.startswith("#")]
-        rows = csv.DictReader(lines, delimiter=each.get("dialect", {}).get("delimiter", ","))
-        assert [field["name"] for field in each["schema"]["fields"]] == rows.fieldnames
-        numbers = [f["name"] for f in each["schema"]["fields"] if f["type"] == "number"]
+        rows = csv.DictReader(lines, delimiter=item.get("dialect", {}).get("delimiter", ","))
+        assert [field["name"] for field in item["schema"]["fields"]] == rows.fieldnames
+        numbers = [f["name"] for f in item["schema"]["fields"] if f["type"] == "number"]
         assert all(float(row[name]) <= 1 for row in rows for name in numbers)
-    assert {each["url"] for each in web["tables"]} == found
+    assert {each["url"] for each in web["tables"]} == results
     assert {each["@id"] for each in croissant["distribution"]} >= tables.keys()
     sources = {f["source"]["fileObject"]["@id"] for r in croissant["recordSet"] for f in r["field"]}
-    assert sources == found
+    assert sources == results
 
 
 def test_claims_table_has_row_for_each_claim(home: Path) -> None:
@@ -265,8 +265,10 @@ def test_figures_of_the_evaluation_become_a_table(tmp_path: Path) -> None:
         "release": "sha256:other",
     }
     (tmp_path / "x.jsonl").write_text(json.dumps(line))
-    made = publish(planted(), tmp_path / "r", replace(ORDER, evaluations=(tmp_path / "x.jsonl",)))
-    table = (made.folder / "evaluation" / "table.md").read_text()
+    release = publish(
+        planted(), tmp_path / "r", replace(ORDER, evaluations=(tmp_path / "x.jsonl",))
+    )
+    table = (release.folder / "evaluation" / "table.md").read_text()
     assert "| linking | x.tsv | fused | 3 | accuracy | 0.500 |" in table
     assert "other: sha256:other" in table
     (tmp_path / "y.jsonl").write_text("no json")

@@ -64,9 +64,9 @@ def page(request: pytest.FixtureRequest) -> Seen:
 
 def test_every_class_property_scheme_and_shape_has_place(page: Seen) -> None:
     schema = Schema.load()
-    wanted = {*schema.parents, *schema.properties, *(f"shape-{n}" for n in shape_names())}
-    assert len(wanted) > 150
-    assert wanted <= page.ids
+    parents = {*schema.parents, *schema.properties, *(f"shape-{n}" for n in shape_names())}
+    assert len(parents) > 150
+    assert parents <= page.ids
     assert {f"scheme-{kind}" for kind in KINDS.values()} <= page.ids
 
 
@@ -116,10 +116,10 @@ def test_every_scheme_has_bilingual_title_and_definition() -> None:
         language = quad.object.language if isinstance(quad.object, Literal) else ""
         result.setdefault(quad.predicate.value, set()).add(language)
     schemes = {f"scheme-{kind}" for kind in KINDS.values()}
-    found = {
+    results = {
         local_name(s) for s, result in facts.items() if RDF.type.value in result and "scheme-" in s
     }
-    assert schemes <= found
+    assert schemes <= results
     for subject, result in facts.items():
         if local_name(subject).startswith("scheme-"):
             for predicate in (RDFS.label, DCTERMS.title, SKOS.definition):
@@ -129,7 +129,7 @@ def test_every_scheme_has_bilingual_title_and_definition() -> None:
 
 def test_every_example_of_property_is_claim_of_base(starter: Starter) -> None:
     schema = Schema.load()
-    zh = {each.id: each.zh for each in starter.concepts.by_id.values()}
+    zh = {concept.id: concept.zh for concept in starter.concepts.by_id.values()}
     claimed = {
         f"{zh[local_name(c.subject.value)]} — "
         f"{schema.property(local_name(c.predicate.value)).label_zh} — "
@@ -145,7 +145,7 @@ def test_every_example_of_property_is_claim_of_base(starter: Starter) -> None:
         and " — " in quad.object.value
     ]
     assert len(examples) > 30
-    assert [each for each in examples if each not in claimed] == []
+    assert [example for example in examples if example not in claimed] == []
 
 
 def test_constitution_standard_names_its_predecessor(starter_kb: Path) -> None:

@@ -38,13 +38,15 @@ def store() -> OxigraphStore:
 
 
 def members(store: OxigraphStore, name: NamedNode) -> set[str]:
-    return {str(each) for each in load_defined_members(store)[name]}
+    return {str(term) for term in load_defined_members(store)[name]}
 
 
 def test_a_member_names_its_claims_and_rules(store: OxigraphStore) -> None:
-    found = {each.statement[2]: each for each in classify(store, Definitions.load())}
-    assert set(found) == {f"{VOCAB}PregnancyTaboo", f"{VOCAB}PreparationTabooInPregnancy"}
-    formula = found[f"{VOCAB}PreparationTabooInPregnancy"]
+    statements = {
+        statement.statement[2]: statement for statement in classify(store, Definitions.load())
+    }
+    assert set(statements) == {f"{VOCAB}PregnancyTaboo", f"{VOCAB}PreparationTabooInPregnancy"}
+    formula = statements[f"{VOCAB}PreparationTabooInPregnancy"]
     assert formula.statement[0] == resource("formula-x").value
     assert len(formula.premises) == 2
     assert {"cls-int1", "cls-hv2", "cls-svf1", "cls-uni", "cax-sco"} == set(formula.rules)

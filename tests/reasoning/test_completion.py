@@ -54,7 +54,7 @@ def test_prediction_needs_confidence_above_bound(base: OxigraphStore) -> None:
 
 
 def test_no_relation_that_warns_is_ever_completed(base: OxigraphStore) -> None:
-    made = {each.predicate.removeprefix(VOCAB) for each in predicted(base, 1.0)}
+    made = {prediction.predicate.removeprefix(VOCAB) for prediction in predicted(base, 1.0)}
     assert made
     assert not [name for name in made if SCHEMA.property(name).is_safety]
     for name in SCHEMA.properties:
@@ -71,11 +71,11 @@ def test_every_tail_of_range_and_nothing_stated_predicted(base: OxigraphStore) -
         (graph.nodes[s], graph.predicates[k], graph.nodes[t])
         for s, k, t in zip(graph.source, graph.kind, graph.target, strict=True)
     }
-    for each in predicted(base, 1.0):
-        wanted = SCHEMA.property(each.predicate.removeprefix(VOCAB)).range
-        assert SCHEMA.fits(kinds[each.object], wanted), each
-        assert (each.subject, each.predicate, each.object) not in stated
-        assert each.subject != each.object
+    for prediction in predicted(base, 1.0):
+        wanted = SCHEMA.property(prediction.predicate.removeprefix(VOCAB)).range
+        assert SCHEMA.fits(kinds[prediction.object], wanted), prediction
+        assert (prediction.subject, prediction.predicate, prediction.object) not in stated
+        assert prediction.subject != prediction.object
 
 
 def test_tails_by_head_and_relation_are_limited(base: OxigraphStore) -> None:
@@ -84,24 +84,26 @@ def test_tails_by_head_and_relation_are_limited(base: OxigraphStore) -> None:
 
 
 def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None:
-    made = predicted(base, 0.9)[:3]
-    replace_derived(base, prediction_quads(made), ("complete",))
-    for each in made:
-        status = [q.object for q in base.match(each.claim, SHIYI.status, None, DERIVED)]
+    predictions = predicted(base, 0.9)[:3]
+    replace_derived(base, prediction_quads(predictions), ("complete",))
+    for prediction in predictions:
+        status = [q.object for q in base.match(prediction.claim, SHIYI.status, None, DERIVED)]
         assert status == [SHIYI.predicted]
-    asserted = {str(q.subject) for q in base.match() if q.predicate.value == made[0].predicate}
+    asserted = {
+        str(q.subject) for q in base.match() if q.predicate.value == predictions[0].predicate
+    }
     triples = {(q.subject, q.predicate, q.object) for q in base.match()}
     assert asserted
-    for quad in prediction_quads(made):
+    for quad in prediction_quads(predictions):
         if quad.predicate.value.endswith("reifies"):
             term = quad.object
             assert (term.subject, term.predicate, term.object) not in triples  # type: ignore[union-attr]
 
 
 def test_explanation_says_that_no_source_states_prediction(base: OxigraphStore) -> None:
-    made = predicted(base, 0.9)[:1]
-    replace_derived(base, prediction_quads(made), ("complete",))
-    message = explain_claim(base, made[0].claim.value)
+    predictions = predicted(base, 0.9)[:1]
+    replace_derived(base, prediction_quads(predictions), ("complete",))
+    message = explain_claim(base, predictions[0].claim.value)
     assert message is not None
     assert message["status"] == "predicted"
     assert "no source states it" in message["why"]
@@ -139,5 +141,5 @@ def test_predictions_are_written_only_where_that_is_chosen(
     monkeypatch.setenv("SHIYI_COMPLETION_MIN_CONFIDENCE", "0.01")
     assert main(["--kb", str(kb), "reason", "complete"]) == 0
     with KnowledgeBase.open(kb) as opened:
-        found = list(opened.store.match(None, SHIYI.status, SHIYI.predicted, DERIVED))
-    assert bool(found) is is_retained
+        quads = list(opened.store.match(None, SHIYI.status, SHIYI.predicted, DERIVED))
+    assert bool(quads) is is_retained

@@ -60,11 +60,8 @@ def test_an_empty_graph_has_no_ranks() -> None:
 
 
 def test_question_graph_counts_each_path_claim_once() -> None:
-    shared = Hop("a", "p", "b", "1", 0.5)
-    paths = [
-        Path((shared, Hop("b", "p", "c", "2", 0.4))),
-        Path((shared, Hop("b", "p", "d", "3", 0.8))),
-    ]
+    hop = Hop("a", "p", "b", "1", 0.5)
+    paths = [Path((hop, Hop("b", "p", "c", "2", 0.4))), Path((hop, Hop("b", "p", "d", "3", 0.8)))]
     rank = importance_on_paths(paths, PLAIN)
     assert set(rank) == {"a", "b", "c", "d"}
     assert sum(rank.values()) == pytest.approx(1.0)
@@ -75,15 +72,15 @@ def test_question_graph_counts_each_path_claim_once() -> None:
 def test_ranking_uses_release_or_question_graph() -> None:
     seeds = [iri for iri in bases.runtime().facts.classes if "symptom" in iri or "syndrome" in iri]
     scores = []
-    published = PathSettings(scorer="mean_entities")
+    settings = PathSettings(scorer="mean_entities")
     scopes: tuple[Literal["global", "query_subgraph"], ...] = ("global", "query_subgraph")
     for scope in scopes:
         ranking = PageRankSettings(scope=scope)
-        retriever = bases.runtime(settings=Settings(pagerank=ranking, paths=published)).retriever
-        found = retriever.retrieve(seeds, EDIBLE, 10, 0.3).paths
-        within = importance_on_paths(found, ranking)
+        retriever = bases.runtime(settings=Settings(pagerank=ranking, paths=settings)).retriever
+        paths = retriever.retrieve(seeds, EDIBLE, 10, 0.3).paths
+        within = importance_on_paths(paths, ranking)
         again = retriever.rank if scope == "global" else within
-        path = found[0]
+        path = paths[0]
         worth = sum(hop.confidence * again[hop.end] for hop in path.hops)
         assert path.score == pytest.approx(worth / (len(path.hops) + 1))
         scores.append(path.score)

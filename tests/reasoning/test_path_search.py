@@ -53,9 +53,9 @@ def test_whole_arrays_find_what_walking_finds(seed: int, length: int) -> None:
     importance = importance_vector(projection, rank)
     ranks = tuple(importance[column] for column in ways.nodes[1:])
     scores = whole_scores("mean_entities", ways.confidences(), ranks).tolist()
-    found = ways.paths(range(len(ways)), scores)
-    assert {tuple(hop.claim for hop in path.hops): path.score for path in found} == expected
-    assert len(found) == len(expected)
+    paths = ways.paths(range(len(ways)), scores)
+    assert {tuple(hop.claim for hop in path.hops): path.score for path in paths} == expected
+    assert len(paths) == len(expected)
 
 
 def test_what_is_not_there_leads_nowhere() -> None:
@@ -74,7 +74,7 @@ def test_hop_is_filtered_by_its_ends(seed: int) -> None:
     def admits(place: int, starts: Ints, ends: Ints) -> Bools:
         return np.isin(ends, list(even)) if place == 0 else np.isin(starts, list(even))
 
-    found = ways_along(projection, plan, ("n0", "n1"), 0.1, admits)
+    columns = ways_along(projection, plan, ("n0", "n1"), 0.1, admits)
     walked = projection.walk(plan, ("n0", "n1"), 10**6).paths
     expected = {
         tuple(hop.claim for hop in path.hops)
@@ -82,9 +82,9 @@ def test_hop_is_filtered_by_its_ends(seed: int) -> None:
         if path.weakest >= 0.1 and int(path.hops[0].end[1:]) % 2 == 0
     }
     assert {
-        tuple(h.claim for h in path.hops) for path in found.paths(range(len(found)))
+        tuple(h.claim for h in path.hops) for path in columns.paths(range(len(columns)))
     } == expected
-    assert not found.cut
+    assert not columns.cut
 
 
 def test_three_hops_from_hub_bounded_and_keep_surest() -> None:
@@ -108,8 +108,8 @@ def test_scores_over_columns_are_those_of_each_path(name: str) -> None:
     importance = importance_vector(projection, rank)
     ranks = tuple(importance[column] for column in ways.nodes[1:])
     scores = whole_scores(name, ways.confidences(), ranks)
-    each = [SCORERS[name](path, rank) for path in ways.paths(range(len(ways)))]
-    assert scores.tolist() == pytest.approx(each)
+    group = [SCORERS[name](path, rank) for path in ways.paths(range(len(ways)))]
+    assert scores.tolist() == pytest.approx(group)
 
 
 def test_first_of_each_group_are_taken_in_order() -> None:

@@ -41,7 +41,7 @@ AXIOMS = Axioms(
 
 def reported(*rows: tuple[str, str, str, float]) -> dict[tuple[str, str, str], EntailedStatement]:
     edges = [Edge(s, p, o, f"{s}{p}{o}", stored) for s, p, o, stored in rows]
-    return {each.statement: each for each in entail(edges, AXIOMS)}
+    return {statement.statement: statement for statement in entail(edges, AXIOMS)}
 
 
 @pytest.fixture
@@ -52,34 +52,34 @@ def base() -> OxigraphStore:
 
 
 def test_chain_has_confidence_of_weakest_premise() -> None:
-    found = reported(("a", "within", "b", 0.9), ("b", "within", "c", 0.6))
-    chain = found["a", "within", "c"]
+    statements = reported(("a", "within", "b", 0.9), ("b", "within", "c", 0.6))
+    chain = statements["a", "within", "c"]
     assert chain.confidence == 0.6
     assert chain.premises == ("awithinb", "bwithinc")
     assert chain.rules == ("prp-trp",)
-    assert found["c", "holds", "a"].rules == ("prp-inv", "prp-trp")
-    assert found["a", "near", "c"].confidence == 0.6
+    assert statements["c", "holds", "a"].rules == ("prp-inv", "prp-trp")
+    assert statements["a", "near", "c"].confidence == 0.6
 
 
 def test_the_surest_of_several_ways_is_kept() -> None:
-    found = reported(
+    statements = reported(
         ("a", "within", "b", 0.9),
         ("b", "within", "d", 0.3),
         ("a", "within", "c", 0.7),
         ("c", "within", "d", 0.8),
     )
-    assert found["a", "within", "d"].confidence == 0.7
-    assert found["a", "within", "d"].premises == ("awithinc", "cwithind")
+    assert statements["a", "within", "d"].confidence == 0.7
+    assert statements["a", "within", "d"].premises == ("awithinc", "cwithind")
 
 
 def test_stated_and_reflexive_claims_are_not_derived() -> None:
-    found = reported(
+    statements = reported(
         ("a", "meets", "b", 0.9),
         ("b", "meets", "a", 0.2),
         ("a", "within", "b", 0.5),
         ("b", "within", "a", 0.5),
     )
-    assert not any(p == "meets" or s == o for s, p, o in found)
+    assert not any(p == "meets" or s == o for s, p, o in statements)
     assert reported() == {}
 
 
@@ -94,13 +94,13 @@ def test_stated_and_reflexive_claims_are_not_derived() -> None:
 def test_no_entailment_is_surer_than_premises(rows: list[tuple[int, int, str, float]]) -> None:
     claims = {(f"n{a}", p, f"n{b}"): stored for a, b, p, stored in rows if a != b}
     named = {f"{s}{p}{o}": stored for (s, p, o), stored in claims.items()}
-    found = reported(*((*text, stored) for text, stored in claims.items()))
-    again = reported(*((*text, stored) for text, stored in reversed(claims.items())))
-    assert {s: e.confidence for s, e in found.items()} == {
-        s: e.confidence for s, e in again.items()
+    statements = reported(*((*text, stored) for text, stored in claims.items()))
+    repeated_statements = reported(*((*text, stored) for text, stored in reversed(claims.items())))
+    assert {s: e.confidence for s, e in statements.items()} == {
+        s: e.confidence for s, e in repeated_statements.items()
     }
-    for each in found.values():
-        assert each.confidence == min(named[premise] for premise in each.premises)
+    for statement in statements.values():
+        assert statement.confidence == min(named[premise] for premise in statement.premises)
 
 
 def test_same_follows_as_in_reasoner_for_owl_rl(base: OxigraphStore) -> None:
@@ -126,7 +126,7 @@ def test_same_follows_as_in_reasoner_for_owl_rl(base: OxigraphStore) -> None:
         for s, p, o in graph
         if str(p).startswith(VOCAB) and not str(s).startswith(VOCAB) and s != o
     }
-    values = {each.statement for each in entail(edges, axioms)}
+    values = {statement.statement for statement in entail(edges, axioms)}
     assert len(values) > 20
     assert values == theirs - stated
 
@@ -199,44 +199,44 @@ def triples(found: list[Derivation]) -> set[tuple[str, str, str]]:
 
 def test_contraindication_reaches_narrower_conditions_but_not_broader_ones() -> None:
     broader = {"urn:b": frozenset({"urn:m"}), "urn:m": frozenset({"urn:t"})}
-    found = inferred([edge("urn:x", "contraindicatedIn", "urn:m")], broader=broader)
-    assert triples(found) == {("urn:x", "derivedCaution", "urn:b")}
+    derivations = inferred([edge("urn:x", "contraindicatedIn", "urn:m")], broader=broader)
+    assert triples(derivations) == {("urn:x", "derivedCaution", "urn:b")}
 
 
 def test_claim_of_medicine_class_holds_for_members() -> None:
-    found = inferred(
+    derivations = inferred(
         [edge("urn:x", "interactsWith", "urn:class")], broader={"urn:m": frozenset({"urn:class"})}
     )
-    assert triples(found) == {("urn:x", "potentiallyInteractsWith", "urn:m")}
+    assert triples(derivations) == {("urn:x", "potentiallyInteractsWith", "urn:m")}
 
 
 def test_dish_inherits_from_its_ingredient_at_weakest_premise() -> None:
     made_of = (edge("urn:dish", "hasIngredient", "urn:x", 0.6),)
-    found = inferred([edge("urn:x", "cautionIn", "urn:c")], made_of)
-    assert triples(found) == {("urn:dish", "derivedCaution", "urn:c")}
-    assert found[0].confidence == 0.6
-    assert len(found[0].premises) == 2
+    derivations = inferred([edge("urn:x", "cautionIn", "urn:c")], made_of)
+    assert triples(derivations) == {("urn:dish", "derivedCaution", "urn:c")}
+    assert derivations[0].confidence == 0.6
+    assert len(derivations[0].premises) == 2
 
 
 def test_taboo_follows_implication_in_one_direction() -> None:
     link = (edge("urn:a", "impliesSyndrome", "urn:b"),)
     forward = inferred([edge("urn:x", "contraindicatedIn", "urn:b")], implications=link)
-    back = inferred([edge("urn:x", "contraindicatedIn", "urn:a")], implications=link)
+    derivations = inferred([edge("urn:x", "contraindicatedIn", "urn:a")], implications=link)
     assert triples(forward) == {("urn:x", "derivedCaution", "urn:a")}
-    assert back == []
+    assert derivations == []
 
 
 def test_cycles_end() -> None:
     links = (edge("urn:a", "impliesSyndrome", "urn:b"), edge("urn:b", "impliesSyndrome", "urn:a"))
     broader = {"urn:a": frozenset({"urn:b"}), "urn:b": frozenset({"urn:a"})}
-    found = inferred([edge("urn:x", "cautionIn", "urn:a")], (), links, broader)
-    assert triples(found) == {("urn:x", "derivedCaution", "urn:b")}
+    derivations = inferred([edge("urn:x", "cautionIn", "urn:a")], (), links, broader)
+    assert triples(derivations) == {("urn:x", "derivedCaution", "urn:b")}
 
 
 def test_what_a_source_states_is_not_derived_again() -> None:
     broader = {"urn:b": frozenset({"urn:a"})}
-    stated = [edge("urn:x", "contraindicatedIn", "urn:a"), edge("urn:x", "cautionIn", "urn:b")]
-    assert inferred(stated, broader=broader) == []
+    edges = [edge("urn:x", "contraindicatedIn", "urn:a"), edge("urn:x", "cautionIn", "urn:b")]
+    assert inferred(edges, broader=broader) == []
 
 
 NODES = st.sampled_from([f"urn:{letter}" for letter in "abcdef"])
@@ -259,18 +259,18 @@ def test_benefit_is_never_derived(
     made_of = tuple(edge(one, "hasIngredient", other, 0.7) for one, other in parts)
     edges = list({e.claim: e for e in edges}.values())  # a claim has one confidence
     fields = {e.claim: e.confidence for e in (*edges, *made_of)}
-    for found in inferred(edges, made_of, (), broader):
-        assert found.predicate.removeprefix(VOCAB) not in BENEFIT
-        assert found.confidence <= min(fields[p] for p in found.premises)
-        assert not any(VOCAB + name in p for name in BENEFIT for p in found.premises)
+    for derivation in inferred(edges, made_of, (), broader):
+        assert derivation.predicate.removeprefix(VOCAB) not in BENEFIT
+        assert derivation.confidence <= min(fields[p] for p in derivation.premises)
+        assert not any(VOCAB + name in p for name in BENEFIT for p in derivation.premises)
 
 
 def test_derived_graph_names_rule_and_premises() -> None:
     store = bases.stored()
     dish, drug = NamedNode(bases.iri("dish-ginger")), NamedNode(bases.iri("drug-warfarin"))
     member = NamedNode(bases.iri("substance-ginger"))
-    derived = list(store.match(member, SHIYI.potentiallyInteractsWith, drug))
-    assert [quad.graph_name for quad in derived] == [DERIVED]
+    quads = list(store.match(member, SHIYI.potentiallyInteractsWith, drug))
+    assert [quad.graph_name for quad in quads] == [DERIVED]
     assert list(store.match(dish, SHIYI.potentiallyInteractsWith, None))
     claims = {q.subject for q in store.match(None, SHIYI.derivedBy, None, DERIVED)}
     assert claims
@@ -283,6 +283,6 @@ def test_claim_derived_twice_written_once_with_best_confidence() -> None:
     one = Derivation("urn:x", VOCAB + "derivedCaution", "urn:c", "urn:rule", ("urn:p",), 0.4)
     two = Derivation("urn:x", VOCAB + "derivedCaution", "urn:c", "urn:rule", ("urn:q",), 0.7)
     quads = list(derivation_quads([one, two]))
-    found = [q.object for q in quads if q.predicate == SHIYI.confidence]
-    assert [literal.value for literal in found if hasattr(literal, "value")] == ["0.7"]
+    terms = [q.object for q in quads if q.predicate == SHIYI.confidence]
+    assert [literal.value for literal in terms if hasattr(literal, "value")] == ["0.7"]
     assert sum(q.predicate == PROV.wasDerivedFrom for q in quads) == 2

@@ -114,22 +114,22 @@ def test_decisions_keep_their_order_whatever_their_stamps_say(tmp_path: Path) ->
     claim = bases.CLAIMS[0].iri.value
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
         desk = Decisions(Changes(kb.writer, now))
-        made = [
+        changes = [
             desk.review(claim, ReviewDecision(verdict, f"p{at}", "", key=f"k{at}"))
             for at, verdict in enumerate(("accept", "reject", "unsure", "accept", "reject"))
         ]
-        assert [each.number for each in made] == [1, 2, 3, 4, 5]
+        assert [change.number for change in changes] == [1, 2, 3, 4, 5]
         assert sorted(stamps) != stamps
         latest = desk.changes.latest(10)
-        assert [each.number for each in latest] == [5, 4, 3, 2, 1]
+        assert [change.number for change in latest] == [5, 4, 3, 2, 1]
         before = desk.assess(claim).version
         with pytest.raises(StaleError):
             desk.review(
                 claim, ReviewDecision("accept", "p9", "", expected=before[:-1] + "0", key="k9")
             )
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
-        again = Decisions(Changes(kb.writer)).changes.latest(10)
-        assert [each.number for each in again] == [5, 4, 3, 2, 1]
+        repeated_changes = Decisions(Changes(kb.writer)).changes.latest(10)
+        assert [change.number for change in repeated_changes] == [5, 4, 3, 2, 1]
 
 
 def test_journal_and_next_build_go_by_number(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_journal_and_next_build_go_by_number(tmp_path: Path) -> None:
         for number in range(1, 5):
             kb.writer.write(batch(number), key=f"k{number}", agent="w", reason="test")
     records = list(read_journal(tmp_path / "kb" / JOURNAL_FILE))
-    assert [each.sequence for each in records] == [1, 2, 3, 4]
-    assert [each.when for each in records] != sorted(each.when for each in records)
+    assert [record.sequence for record in records] == [1, 2, 3, 4]
+    assert [record.when for record in records] != sorted(record.when for record in records)
     with KnowledgeBase.open(tmp_path / "kb", write=True) as kb:
         assert (kb.sequence, len(batches(kb.store))) == (4, 4)
 

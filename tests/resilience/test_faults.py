@@ -106,9 +106,11 @@ def test_readers_beside_busy_writer_see_one_whole_moment(
         process.kill()
         process.communicate()
     assert list((tmp_path / "snapshots").iterdir()) == []
-    found = [each.getMessage() for each in caplog.records if "whole copy" in each.getMessage()]
-    assert len(found) == (0 if snapshots else 1)
-    assert all("one file system" in each for each in found)
+    results = [
+        record.getMessage() for record in caplog.records if "whole copy" in record.getMessage()
+    ]
+    assert len(results) == (0 if snapshots else 1)
+    assert all("one file system" in item for item in results)
 
 
 def test_a_killed_reader_leaves_nothing_behind_for_long(small_kb: Path) -> None:

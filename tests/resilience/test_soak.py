@@ -52,7 +52,7 @@ def test_a_close_frees_its_number_where_it_begins() -> None:
         '2 openat(AT_FDCWD, "\\x61", O_RDWR) = 5',
         "1 <... close resumed>) = 0",
     )
-    assert [each.name for each in calls(lines)] == ["close", "openat"]
+    assert [call.name for call in calls(lines)] == ["close", "openat"]
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing() or "strace is here")

@@ -29,7 +29,7 @@ MANY = 400
 
 def flood() -> list[Claim]:
     """Texts that repeat a question, and links from every food to what is asked about."""
-    made = [
+    claims = [
         bases.kitchen_claim(
             "dish-ginger",
             "cookingMethod",
@@ -38,22 +38,22 @@ def flood() -> list[Claim]:
         for n in range(MANY // 2)
     ]
     names = [name for name in bases.CONCEPTS if name.startswith(("substance", "dish"))]
-    made += [
+    claims += [
         bases.kitchen_claim(names[n % len(names)], "suitableFood", resource(name))
         for n, name in enumerate(list(bases.CONCEPTS) * 20)
     ][: MANY // 2]
-    return list({each.iri: each for each in made}.values())
+    return list({claim.iri: claim for claim in claims}.values())
 
 
 def opened(folder: Path, flooded: bool) -> Iterator[Runtime]:
     quads = list(bases.kitchen_quads())
-    known = {each.iri for each in bases.claims()}
+    nodes = {each.iri for each in bases.claims()}
     if flooded:
         kinds = ((Status.CANDIDATE, "candidates"), (Status.REJECTED, "quarantine"))
-        for at, each in enumerate(flood()):
-            if each.iri not in known:
+        for at, claim in enumerate(flood()):
+            if claim.iri not in nodes:
                 status, place = kinds[at % 2]
-                quads += claim_quads(replace(each, status=status), graph(place))
+                quads += claim_quads(replace(claim, status=status), graph(place))
     build_generation(folder, quads, {"quads": len(quads)})
     with KnowledgeBase.open(folder) as base:
         yield Runtime.open(base, replace(Settings(), kb=folder))
@@ -74,10 +74,12 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 def test_answer_is_same_with_and_without_flood(
     calm: Runtime, flooded: Runtime, question: str, method: str
 ) -> None:
-    wanted, found = (ask(each, question, method=method) for each in (calm, flooded))
-    assert [each.claim for each in found.citations] == [each.claim for each in wanted.citations]
-    assert found.warnings == wanted.warnings
-    assert found.text == wanted.text
+    answer, found = (ask(runtime, question, method=method) for runtime in (calm, flooded))
+    assert [citation.claim for citation in found.citations] == [
+        citation.claim for citation in answer.citations
+    ]
+    assert found.warnings == answer.warnings
+    assert found.text == answer.text
 
 
 def test_the_flood_is_there(flooded: Runtime) -> None:

@@ -42,7 +42,7 @@ def test_every_target_accepts_one_of_its_seeds() -> None:
     assert len(TARGETS) > 12
     refused = {"bundles", "journal"}  # they are signed, or carry a digest
     assert {
-        name for name in TARGETS if not any(try_target(name, each) for each in SEEDS[name])
+        name for name in TARGETS if not any(try_target(name, seed) for seed in SEEDS[name])
     } <= refused
 
 
@@ -53,9 +53,9 @@ def test_made_up_bytes_are_taken_or_refused(target: str) -> None:
     content = [mutated(chance.choice(SEEDS[target]), chance) for _ in range(MUTATIONS)]
     content += [chance.randbytes(chance.randrange(200)) for _ in range(MUTATIONS // 4)]
     content += [
-        each.encode("utf-8", "surrogatepass") for each in texts()[:: max(1, 3000 // MUTATIONS)]
+        text.encode("utf-8", "surrogatepass") for text in texts()[:: max(1, 3000 // MUTATIONS)]
     ]
-    taken = [try_target(target, each) for each in (*SEEDS[target], *content)]
+    taken = [try_target(target, seed) for seed in (*SEEDS[target], *content)]
     assert len(taken) > MUTATIONS
 
 
@@ -87,7 +87,7 @@ def fuzzed(desks: FullDesks, report: Path, *more: str) -> dict[str, Any]:
     """Run schemathesis against a served base; return its report."""
     pytest.importorskip("schemathesis")
     program = str(Path(sys.executable).with_name("schemathesis"))
-    done = subprocess.run(  # noqa: S603 - installed with the tests
+    process = subprocess.run(  # noqa: S603 - installed with the tests
         [program, "run", f"{desks.address}/api/openapi.json", *OPTIONS, str(report), *more],
         capture_output=True,
         text=True,
@@ -98,9 +98,9 @@ def fuzzed(desks: FullDesks, report: Path, *more: str) -> dict[str, Any]:
     )
     values: dict[str, Any] = json.loads(report.read_text("utf-8"))
     values["told"] = re.findall(
-        r"- ST\d+ .*?(?=\n\d+\. Test Case|\n_{9}|\n={9})", done.stdout, re.DOTALL
+        r"- ST\d+ .*?(?=\n\d+\. Test Case|\n_{9}|\n={9})", process.stdout, re.DOTALL
     )
-    assert values["errors"] == [], done.stdout[-3000:]
+    assert values["errors"] == [], process.stdout[-3000:]
     return values
 
 

@@ -131,10 +131,10 @@ def test_journal_that_was_tampered_with_refused_or_same(cuts: list[tuple[int, by
         path = Path(folder) / "j"
         path.write_bytes(written)
         try:
-            found = list(read_journal(path))
+            records = list(read_journal(path))
         except KnowledgeBaseError:
             return
-        assert found in ([], [Record.from_lines(RECORD.splitlines(keepends=True))])
+        assert records in ([], [Record.from_lines(RECORD.splitlines(keepends=True))])
 
 
 @MANY
@@ -147,11 +147,11 @@ def test_listing_of_backup_is_read_or_refused(written: bytes) -> None:
     with TemporaryDirectory() as folder:
         (Path(folder) / LISTING).write_bytes(written)
         try:
-            made = read_listing(Path(folder))
+            backup = read_listing(Path(folder))
         except KnowledgeBaseError:
             return
         assert {"release", "made", "files", "size"} <= json.loads(written).keys()
-        assert made.release == json.loads(written)["release"]
+        assert backup.release == json.loads(written)["release"]
 
 
 @MANY
@@ -263,21 +263,21 @@ BODIES = {
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FullDesks]:
-    with served(tmp_path_factory.mktemp("hostile")) as opened:
-        yield opened
+    with served(tmp_path_factory.mktemp("hostile")) as opened_desks:
+        yield opened_desks
 
 
 def read_in(path: Path) -> set[str]:
     """Return the names of fields that a module of the server reads from queries and forms."""
-    found = set()
+    results = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             is_read = re.search(
                 r"\b(?:args|form|values|files)\.get(?:list)?$", ast.unparse(node.func)
             )
             if is_read and isinstance(node.args[0], ast.Constant):
-                found.add(str(node.args[0].value))
-    return found
+                results.add(str(node.args[0].value))
+    return results
 
 
 def routes(desks: FullDesks) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -302,7 +302,7 @@ class Line:
     def __init__(self, desks: FullDesks, who: str = "") -> None:
         self._connection = HTTPConnection(desks.address.removeprefix("http://"), timeout=60)
         jar = desks.visitor(who).cookies if who else ()
-        self.cookie = "; ".join(f"{each.name}={each.value}" for each in jar)
+        self.cookie = "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, kind: str = ""
@@ -355,11 +355,11 @@ def test_text_is_same_literal_after_restart(small_kb: Path) -> None:
 
 def test_every_text_is_bound_into_query_as_itself() -> None:
     store, seen = OxigraphStore.in_memory(), 0
-    every = [Literal(text) for text in texts()]
-    store.change([Quad(A, P, each) for each in every])
-    for each in every:
-        [row] = store.select("SELECT ?s ?o { ?s ?p ?o }", o=each)
-        assert row["o"] == each
+    literals = [Literal(text) for text in texts()]
+    store.change([Quad(A, P, each) for each in literals])
+    for literal in literals:
+        [row] = store.select("SELECT ?s ?o { ?s ?p ?o }", o=literal)
+        assert row["o"] == literal
         seen += 1
     assert (seen, len(store)) == (len(texts()), len(texts()))
 
@@ -378,10 +378,10 @@ def test_no_text_becomes_more_than_one_term(writable_kb: KnowledgeBase) -> None:
             )
         except (UsageError, ValueError):
             refused += 1
-    found = list(writable_kb.store.match(None, None, None, graph("iri")))
+    quads = list(writable_kb.store.match(None, None, None, graph("iri")))
     assert refused > 500
-    assert len(found) == len(some) - refused
-    assert len(writable_kb.store) == before + len(found) + 1
+    assert len(quads) == len(some) - refused
+    assert len(writable_kb.store) == before + len(quads) + 1
 
 
 def test_every_name_that_the_server_reads_is_sent(desks: FullDesks) -> None:
@@ -403,13 +403,13 @@ def test_every_name_that_the_server_reads_is_sent(desks: FullDesks) -> None:
 def test_indexes_accept_any_text(tmp_path: Path) -> None:
     kb, strange = tmp_path / "kb", [each for each in texts() if not each.isprintable()]
     assert any("\x00" in each for each in strange)
-    found = list(
+    results = list(
         dict.fromkeys((*strange[:: 1 if NIGHTLY else 5], *sample(3, 300), *CONTROLS, *LETTERS))
     )
-    quads = [*bases.kitchen_quads(), *planted(found)]
+    quads = [*bases.kitchen_quads(), *planted(results)]
     build_generation(kb, quads, {"quads": len(quads)})
-    for made in (False, True):  # indexes of its own first, then those of the build
-        if made:
+    for term in (False, True):  # indexes of its own first, then those of the build
+        if term:
             index_base(replace(Settings(), kb=kb))
         site = open_site(kb, Settings())
         try:
@@ -418,7 +418,7 @@ def test_indexes_accept_any_text(tmp_path: Path) -> None:
                 "枸杞的性味？",
                 "许多0能吃吗？",
                 "Which foods suit yin deficiency?",
-                *found[::40],
+                *results[::40],
             ):
                 for path in ("/ask", "/api/ask", "/api/complete"):
                     reply = client.get(path, query_string={"q": text})
@@ -468,7 +468,7 @@ def test_every_form_accepts_any_text(desks: FullDesks) -> None:
                 check(*line.ask("POST", path, made, "application/json"), text, (path, name))
                 asked += 1
     for text in sample(11, EACH):
-        for name in (each.name for each in fields(Profile)):
+        for name in (field.name for field in fields(Profile)):
             for value in (text, [text], {text: text}):
                 made = json.dumps({"question": "枸杞", "profile": {name: value}}).encode()
                 check(*line.ask("POST", "/api/ask", made, "application/json"), text, name)
@@ -499,7 +499,7 @@ def multipart(csrf: str, text: str) -> tuple[bytes, str]:
         f"Content-Type: text/plain\r\n\r\n{text}"
         for field in ("file", "bundle")
     ]
-    content = "".join(f"--edge\r\n{each}\r\n" for each in parts) + "--edge--\r\n"
+    content = "".join(f"--edge\r\n{part}\r\n" for part in parts) + "--edge--\r\n"
     return content.encode("utf-8", "replace"), "multipart/form-data; boundary=edge"
 
 
@@ -511,11 +511,14 @@ def test_hostile_fields_with_valid_token_stay_text(desks: FullDesks) -> None:
         if "account" in path or "sign" in path or not path.startswith("/curate"):
             continue
         for text in (*sample(at + 31, EACH if NIGHTLY else 2), BROKEN[at % len(BROKEN)]):
-            for some in (names, *({name} for name in sorted(names))):  # all at once, and each alone
-                found = visitor.post(path, dict.fromkeys(some, text) | {"csrf": csrf})
-                is_page = "html" in found.headers.get("Content-Type", "")
-                check(found.status, found.body if is_page else "", text, (path, some))
-                faults += found.status >= 400
+            for group in (
+                names,
+                *({name} for name in sorted(names)),
+            ):  # all at once, and each alone
+                page = visitor.post(path, dict.fromkeys(group, text) | {"csrf": csrf})
+                is_page = "html" in page.headers.get("Content-Type", "")
+                check(page.status, page.body if is_page else "", text, (path, group))
+                faults += page.status >= 400
     assert faults > 20
     line = Line(desks)
     assert line.ask("GET", "/healthz")[0] == 200

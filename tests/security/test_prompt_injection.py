@@ -107,7 +107,7 @@ def test_injected_orders_change_and_reveal_nothing(
         if place == "question":
             assert obeyed not in shown, attack
         assert MODEL_KEY not in written.text, attack
-        assert not any(obeyed in each.text for each in written.sentences), attack
+        assert not any(obeyed in sentence.text for sentence in written.sentences), attack
         assert written.warnings == answer.warnings, attack
         assert written.verdict == answer.verdict, attack
         asked += answer.verdict.kind != "ask_first"  # no model rewrites advice to ask a doctor
@@ -175,9 +175,9 @@ def _example(name: str) -> Any:
 def _ordered(shape: Any, order: str) -> Any:
     """Replace by an order: every text."""
     if isinstance(shape, dict):
-        return {key: _ordered(each, order) for key, each in shape.items()}
+        return {key: _ordered(item, order) for key, item in shape.items()}
     if isinstance(shape, list):
-        return [_ordered(each, order) for each in shape]
+        return [_ordered(item, order) for item in shape]
     return order if isinstance(shape, str) else shape
 
 
@@ -185,7 +185,7 @@ class Enemy:
     """What an endpoint that has been taken over replies; ``home`` listens for what leaks."""
 
     def __init__(self, home: str) -> None:
-        self.orders = cycle(each.replace("CANARY", home) for each in ORDERS)
+        self.orders = cycle(order.replace("CANARY", home) for order in ORDERS)
         self.turn, self.asked, self.prompts = threading.Lock(), Counter[str](), list[str]()
 
     def reply(self, prompt: str) -> tuple[int, str]:
@@ -296,8 +296,8 @@ def test_no_model_reply_changes_base(
                 sent(address, "POST", "/api/link", {"text": question}),
             ]
     assert stored(kb) == before
-    assert [found for shown in (*pages, *answers) if (found := obeyed(shown))] == []
-    assert not [shown for shown in (*pages, *answers, *rest) if KEY in shown]
+    assert [results for page in (*pages, *answers) if (results := obeyed(page))] == []
+    assert not [page for page in (*pages, *answers, *rest) if KEY in page]
     assert hostile.keys == {f"Bearer {KEY}"}
     assert not [prompt for prompt in enemy.prompts if KEY in prompt]
     assert enemy.asked.total() > 40
@@ -317,10 +317,12 @@ def test_reading_with_injection_accepts_nothing(
     kb, page = tmp_path / "kb", tmp_path / "page.md"
     build_generation(kb, concept_base(), {})
     page.write_text(PAGE, "utf-8")
-    accepted = view(kb)
+    accepted_quads = view(kb)
     enemy.asked.clear()
-    done = command(kb, "ingest", "--extractor", "llm", "text", str(page), env=environment(hostile))
-    assert KEY not in done.stdout + done.stderr
+    process = command(
+        kb, "ingest", "--extractor", "llm", "text", str(page), env=environment(hostile)
+    )
+    assert KEY not in process.stdout + process.stderr
     assert {"extract-claims", "describe-passage", "propose-relations"} <= enemy.asked.keys()
     assert canary.visits == 0
     with KnowledgeBase.open(kb) as base:
@@ -330,8 +332,8 @@ def test_reading_with_injection_accepts_nothing(
         SHIYI.quarantined,
     }
     assert not [q for q in quads if q.predicate == SHIYI.quote and text(q.object) not in PAGE]
-    assert view(kb) >= accepted
-    assert not [q for q in view(kb) - accepted if q.predicate in {SHIYI.status, RDF.reifies}]
+    assert view(kb) >= accepted_quads
+    assert not [q for q in view(kb) - accepted_quads if q.predicate in {SHIYI.status, RDF.reifies}]
     assert nobody_wrote_the_key(tmp_path) > 5
 
 
@@ -343,8 +345,8 @@ def view(kb: Path) -> set[Quad]:
 
 def nobody_wrote_the_key(folder: Path) -> int:
     """Count the files that do not hold the key; all must be such."""
-    files = [each for each in folder.rglob("*") if each.is_file()]
-    assert not [each for each in files if KEY.encode() in each.read_bytes()]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
     return len(files)
 
 

@@ -21,20 +21,20 @@ def pieces(node: ast.AST) -> list[str]:
     """Return what stands in the source of a text that is joined from pieces."""
     if isinstance(node, ast.JoinedStr) and is_joined(node):
         return [
-            each.value
-            for each in node.values
-            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            value.value
+            for value in node.values
+            if isinstance(value, ast.Constant) and isinstance(value.value, str)
         ]
-    found: list[ast.expr] = []
+    exprs: list[ast.expr] = []
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
-        found = [node.left, node.right]
+        exprs = [node.left, node.right]
     elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Mod):
-        found = [node.value]
+        exprs = [node.value]
     elif isinstance(node, ast.Call) and is_joined(node) and isinstance(node.func, ast.Attribute):
-        found = [node.func.value, *node.args]
+        exprs = [node.func.value, *node.args]
     return [
         each.value
-        for each in found
+        for each in exprs
         if isinstance(each, ast.Constant) and isinstance(each.value, str)
     ]
 
@@ -53,18 +53,18 @@ def writers(node: ast.AST, within: str = "") -> Iterator[str]:
 def is_joined(node: ast.expr) -> bool:
     """Return whether an expression joins texts."""
     if isinstance(node, ast.JoinedStr):
-        return any(isinstance(each, ast.FormattedValue) for each in node.values)
+        return any(isinstance(value, ast.FormattedValue) for value in node.values)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.attr in {"format", "join", "replace", "substitute", "format_map"}
     return False
 
 
 def test_only_named_functions_put_sparql_together_at_all() -> None:
-    found: dict[str, set[str]] = {}
+    results: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         for name in writers(ast.parse(path.read_text("utf-8"))):
-            found.setdefault(path.relative_to(SOURCE).as_posix(), set()).add(name)
-    assert found == WRITERS
+            results.setdefault(path.relative_to(SOURCE).as_posix(), set()).add(name)
+    assert results == WRITERS
 
 
 def test_any_construction_of_sparql_is_found() -> None:
@@ -84,5 +84,5 @@ class C:
 def fine(): return "SELECT * { ?s ?p ?o }"
 def fault(name): raise ValueError(f"ASK is not {name}")
 """
-    found = set(writers(ast.parse(text)))
-    assert found == {"one", "two", "three", "four", "five", "six", "seven", "C.eight"}
+    results = set(writers(ast.parse(text)))
+    assert results == {"one", "two", "three", "four", "five", "six", "seven", "C.eight"}

@@ -47,8 +47,8 @@ DESCRIBED = (
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
-    with open_desks(tmp_path_factory.mktemp("doors")) as opened:
-        yield opened
+    with open_desks(tmp_path_factory.mktemp("doors")) as opened_desks:
+        yield opened_desks
 
 
 def stays(location: str) -> bool:
@@ -58,8 +58,8 @@ def stays(location: str) -> bool:
 def test_no_address_sends_anybody_elsewhere(desks: Desks) -> None:
     client, asked, moved = desks.app.test_client(), 0, 0
     for place, path, accept in itertools.product(PLACES, ELSEWHERE, ("text/html", "text/turtle")):
-        for written in (path, quote(path, safe="")):
-            address = place.format(written)
+        for name in (path, quote(path, safe="")):
+            address = place.format(name)
             if any(ord(letter) < 33 for letter in address) or address.startswith("//"):
                 continue  # no client sends it so; the other writing stands for it
             reply = client.get(address, headers={"Accept": accept})
@@ -150,7 +150,7 @@ def test_every_answer_carries_its_policy(desks: Desks) -> None:
             assert len(word) >= 20
             scripts = re.findall(r"<script\b[^>]*>", reply.text)
             assert all(
-                "src=" in each or word in each or "application/" in each for each in scripts
+                "src=" in script or word in script or "application/" in script for script in scripts
             ), rule
             assert not re.search(r"\son\w+=\"", reply.text), rule
         looked += 1

@@ -164,9 +164,9 @@ def test_no_page_log_or_file_holds_the_key(
     # what a model says is dropped unless its claims bear it
     assert not [body for body in bodies if CANARY in body]
     assert CANARY not in written
-    found = [each for each in tmp_path.rglob("*") if each.is_file()]
-    assert len(found) > 5
-    assert not [each for each in found if CANARY.encode() in each.read_bytes()]
+    paths = [each for each in tmp_path.rglob("*") if each.is_file()]
+    assert len(paths) > 5
+    assert not [each for each in paths if CANARY.encode() in each.read_bytes()]
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_no_command_prints_the_key(endpoint: Endpoint, tmp_path: Path, words: li
     endpoint.fault = "401 echo"
     kb = build(tmp_path / "kb")
     address = endpoint.url.replace("//", f"//me:{CANARY}@") + f"?key={CANARY}"
-    done = command(kb, *words, env=environment(endpoint) | {"OPENAI_BASE_URL": address})
-    assert done.stdout + done.stderr
-    assert CANARY not in done.stdout + done.stderr
+    process = command(kb, *words, env=environment(endpoint) | {"OPENAI_BASE_URL": address})
+    assert process.stdout + process.stderr
+    assert CANARY not in process.stdout + process.stderr
 
 
 PERSON = ("张三丰", "13800138000", "li.si@example.org", "fulan-8842")
@@ -188,9 +188,9 @@ UPDATE = "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:b> 1 } }"
 
 
 def asked(address: str, path: str, data: bytes | None = None, **headers: str) -> int:
-    wanted = urllib.request.Request(address + path, data, {"Accept": "*/*", **headers})  # noqa: S310 - our own server
+    request = urllib.request.Request(address + path, data, {"Accept": "*/*", **headers})  # noqa: S310 - our own server
     try:
-        with urllib.request.urlopen(wanted, timeout=60) as reply:  # noqa: S310 - our own server
+        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310 - our own server
             reply.read()
             return int(reply.status)
     except HTTPError as fault:
@@ -221,10 +221,10 @@ def test_server_log_has_no_names_or_questions(
         visitor = Visitor(address)
         page = visitor.get("/curate/sign-in")
         values = {"csrf": csrf_in(page.body), "name": "curator"}
-        for each in (wrong, PASSWORD):
-            visitor.post("/curate/sign-in", values | {"password": each})
+        for secret in (wrong, PASSWORD):
+            visitor.post("/curate/sign-in", values | {"password": secret})
         assert visitor.get("/curate/account").status == 200
-        secrets += [values["csrf"], *(f"{each.value}" for each in visitor.cookies)]
+        secrets += [values["csrf"], *(f"{cookie.value}" for cookie in visitor.cookies)]
         question, text = quote(QUESTION), f"SELECT * {{ ?s ?p '{QUESTION}' }} # {QUESTION}"
         for path in (
             f"/ask?q={question}",
@@ -259,7 +259,7 @@ def test_server_log_has_no_names_or_questions(
     assert b"slow query" in log
     assert log.count(b"SHIYI_SERVER_PROXIES") == 1
     files = [each.read_bytes() for each in kb.rglob("*") if each.is_file()]
-    for each in (*secrets, *PERSON, FORWARDED):
-        for way in {each, quote(each), json.dumps(each)[1:-1]}:
+    for secret in (*secrets, *PERSON, FORWARDED):
+        for way in {secret, quote(secret), json.dumps(secret)[1:-1]}:
             assert way.encode() not in log + seen, way
-            assert not [1 for stored in files if way.encode() in stored], way
+            assert not [1 for file in files if way.encode() in file], way

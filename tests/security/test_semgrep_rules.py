@@ -26,8 +26,8 @@ OPTIONS = "scan --metrics off --disable-version-check --no-git-ignore --json --c
 
 def semgrep() -> str:
     """Return the program; where ``make supply`` has not brought it, the test is left out."""
-    found = ROOT / "build" / "supply" / "bin" / "semgrep"
-    program = str(found) if found.exists() else shutil.which("semgrep")
+    path = ROOT / "build" / "supply" / "bin" / "semgrep"
+    program = str(path) if path.exists() else shutil.which("semgrep")
     if program is None:
         pytest.skip("semgrep is not installed: make supply brings it")
     return program
@@ -49,18 +49,18 @@ def test_each_rule_finds_planted_fault_only(tmp_path: Path) -> None:
         (home / name).write_text(text + "\n", "utf-8")
         if kind == "wrong":
             wanted.add((rule, name))
-    done = subprocess.run(  # noqa: S603 - the program found above
+    process = subprocess.run(  # noqa: S603 - the program found above
         [program, *OPTIONS.split(), str(RULES), str(home)],
         check=False,
         capture_output=True,
         cwd=tmp_path,
     )
-    output = json.loads(done.stdout)
+    output = json.loads(process.stdout)
     assert output["errors"] == []
-    found = {
-        (rule := each["check_id"].rpartition(".")[2], Path(each["path"]).name)
-        for each in output["results"]
-        if Path(each["path"]).name.startswith(each["check_id"].rpartition(".")[2])
+    results = {
+        (rule := item["check_id"].rpartition(".")[2], Path(item["path"]).name)
+        for item in output["results"]
+        if Path(item["path"]).name.startswith(item["check_id"].rpartition(".")[2])
     }
-    assert wanted - found == set()
-    assert found - wanted == set()
+    assert wanted - results == set()
+    assert results - wanted == set()

@@ -165,11 +165,11 @@ def test_no_command_needs_a_network(tmp_path: Path) -> None:
     kb, query = build(tmp_path / "kb"), tmp_path / "one.rq"
     query.write_text("SELECT * { ?s ?p ?o } LIMIT 3", "utf-8")
     for words in COMMANDS:
-        content = [each.format(query=query, out=tmp_path) for each in words]
-        done = subprocess.run(  # noqa: S603 - our own interpreter
+        content = [word.format(query=query, out=tmp_path) for word in words]
+        process = subprocess.run(  # noqa: S603 - our own interpreter
             [*alone, sys.executable, "-m", "shiyi", "--kb", str(kb), *content],
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, (content, done.stdout, done.stderr)
+        assert process.returncode == 0, (content, process.stdout, process.stderr)

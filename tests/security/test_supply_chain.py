@@ -35,9 +35,9 @@ BASE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["d
 @pytest.mark.parametrize("text", BASE)
 def test_each_base_dependency_is_pinned_within_its_bounds(text: str) -> None:
     wanted = Requirement(text)
-    found = [version for name, version in PINS if name == canonicalize_name(wanted.name)]
-    assert found
-    assert all(Version(version) in wanted.specifier for version in found)
+    results = [version for name, version in PINS if name == canonicalize_name(wanted.name)]
+    assert results
+    assert all(Version(version) in wanted.specifier for version in results)
 
 
 def test_every_pin_has_hashes_and_no_address() -> None:
@@ -56,17 +56,17 @@ def test_every_pin_has_its_licence_on_the_page() -> None:
 
 def test_nothing_is_read_that_could_run() -> None:
     """No pickle, marshal or shelve, no remote code, no numpy file of objects, no eval."""
-    found, looked = [], 0
+    results, looked = [], 0
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             looked += 1
             if isinstance(node, ast.Import | ast.ImportFrom):
-                names = {each.name for each in node.names} | {getattr(node, "module", None)}
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
                 if names & {"pickle", "marshal", "shelve", "dill", "joblib"}:
-                    found.append((path.name, node.lineno))
+                    results.append((path.name, node.lineno))
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                values = {each.arg: each.value for each in node.keywords}
+                values = {keyword.arg: keyword.value for keyword in node.keywords}
                 on = {
                     k for k, v in values.items() if isinstance(v, ast.Constant) and v.value is True
                 }
@@ -75,9 +75,9 @@ def test_nothing_is_read_that_could_run() -> None:
                     "allow_pickle",
                     "shell",
                 }:
-                    found.append((path.name, node.lineno))
+                    results.append((path.name, node.lineno))
     assert looked > 100_000
-    assert found == []
+    assert results == []
 
 
 def test_a_planted_pickle_does_not_run(tmp_path: Path) -> None:
@@ -85,12 +85,12 @@ def test_a_planted_pickle_does_not_run(tmp_path: Path) -> None:
     from shiyi.linking.labels import LabelIndex
 
     trap = tmp_path / "ran"
-    made = subprocess.run(  # noqa: S603 - our own interpreter
+    process = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", _TRAP, str(trap), str(tmp_path / "vectors.npz")],
         check=True,
         capture_output=True,
     )
-    assert made.returncode == 0
+    assert process.returncode == 0
     trap.unlink(missing_ok=True)
     import numpy
 

@@ -97,24 +97,24 @@ def test_port_0_is_free_one_that_log_says(
     with texts(kb, *more, **env) as line:
         if env.get("SHIYI_SERVER_LOG"):
             line = json.loads(line)["message"]
-        found = re.search(r"http://(\[::1\]|127\.0\.0\.1):([0-9]+)$", line.strip())
-        assert found
-        assert int(found[2]) not in {0, 8000}
-        with urllib.request.urlopen(f"{found[0]}/healthz", timeout=20) as reply:  # noqa: S310 - it is http
+        match = re.search(r"http://(\[::1\]|127\.0\.0\.1):([0-9]+)$", line.strip())
+        assert match
+        assert int(match[2]) not in {0, 8000}
+        with urllib.request.urlopen(f"{match[0]}/healthz", timeout=20) as reply:  # noqa: S310 - it is http
             assert reply.status == 200
 
 
 def test_invalid_port_is_reported(kb: Path) -> None:
-    done = subprocess.run(  # noqa: S603 - our own interpreter
+    process = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port", "70000"],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.returncode == 2
-    assert "server.port" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert process.returncode == 2
+    assert "server.port" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 HTML = {"Accept": "text/html"}
@@ -423,7 +423,7 @@ def test_stopped_server_closes_its_connections_before_its_base(
 
     monkeypatch.setattr("shiyi.server.http.channel.Channel", Watched)
     listener, before = socket.create_server(("127.0.0.1", 0)), signal.getsignal(signal.SIGTERM)
-    there, closed, seen = listener.getsockname(), threading.Event(), list[bool]()
+    there, event, seen = listener.getsockname(), threading.Event(), list[bool]()
 
     def ask() -> None:
         with socket.create_connection(there, 20) as line:
@@ -434,10 +434,10 @@ def test_stopped_server_closes_its_connections_before_its_base(
                 pass
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(there, 20)
-        closed.set()
+        event.set()
 
     site, asking = open_test_site(tmp_path), threading.Thread(target=ask)
-    app = create_app(replace(site, close=lambda: seen.append(closed.wait(20))))
+    app = create_app(replace(site, close=lambda: seen.append(event.wait(20))))
     monkeypatch.setattr("shiyi.server.app._listen", lambda host, port: listener)
     monkeypatch.setattr("shiyi.server.app.warm_up", lambda app, last: asking.start())
     try:
@@ -453,8 +453,8 @@ def test_stopped_server_closes_its_connections_before_its_base(
 @pytest.fixture(scope="module")
 def address(starter_kb: Path) -> Iterator[str]:
     app = create_app(starter_kb, Settings())
-    with running(app) as found:
-        yield found.removeprefix("http://")
+    with running(app) as result:
+        yield result.removeprefix("http://")
     app.extensions["shiyi"].close()
 
 
@@ -480,8 +480,8 @@ def test_every_citation_has_page_and_turtle(address: str) -> None:
     answer = json.loads(body)
     assert status == 200
     assert answer["citations"]
-    for cited in answer["citations"]:
-        path = urlsplit(cited["claim"]).path.removeprefix("/shiyi")
+    for item in answer["citations"]:
+        path = urlsplit(item["claim"]).path.removeprefix("/shiyi")
         for accept, kind in (("text/html", "text/html"), ("text/turtle", "text/turtle")):
             status, headers, _ = fetched(address, path, accept)
             assert status == 303
@@ -490,11 +490,11 @@ def test_every_citation_has_page_and_turtle(address: str) -> None:
             if kind == "text/turtle":
                 message = parse(shown, format=RdfFormat.TURTLE)
                 assert any(
-                    (q.subject, q.predicate) == (NamedNode(cited["claim"]), RDF.object)
+                    (q.subject, q.predicate) == (NamedNode(item["claim"]), RDF.object)
                     for q in message
                 )
             else:
-                assert cited["claim"].encode() in shown
+                assert item["claim"].encode() in shown
 
 
 def test_each_form_of_page_opens_in_both_languages(address: str) -> None:
@@ -519,7 +519,7 @@ def test_each_form_of_page_opens_in_both_languages(address: str) -> None:
 
 def test_pinyin_completes_to_a_chinese_name(address: str) -> None:
     _, _, body = fetched(address, "/api/complete?q=gouqi")
-    assert any("枸杞" in each["label_zh"] for each in json.loads(body)["completions"])
+    assert any("枸杞" in item["label_zh"] for item in json.loads(body)["completions"])
 
 
 def test_question_of_hundred_thousand_characters_is_413(address: str) -> None:

@@ -102,12 +102,12 @@ def test_nothing_of_person_is_in_log_or_address(starter_kb: Path, tmp_path: Path
     assert reported(shown)  # what was reported is on the page, for the next question
     addresses = re.findall(r'(?:href|src|action)="([^"]*)"', shown)
     assert len(addresses) > 20
-    assert [each for each in addresses if reported(each)] == []
+    assert [address for address in addresses if reported(address)] == []
     lines = log.read_text("utf-8").splitlines()
     assert [
         route for route in ("/ask", "/api/check", "/check") if f"route={route} " not in str(lines)
     ] == []
-    assert [each for each in lines if reported(each)] == []
+    assert [line for line in lines if reported(line)] == []
 
 
 def test_proxy_logs_no_query_string() -> None:

@@ -99,7 +99,7 @@ def test_ended_worker_is_counted_as_slow_query(
     assert grown(before, after, 'shiyi_worker_kills_total{kind="time"}') == 1
     assert grown(before, after, 'shiyi_slow_total{kind="query"}') == 1
     assert grown(before, after, 'shiyi_slow_total{kind="request"}') == 1
-    query, request = (vars(each) for each in caplog.records if "slow" in each.getMessage())
+    query, request = (vars(record) for record in caplog.records if "slow" in record.getMessage())
     assert (query["msg"], query["query"], query["outcome"]) == (
         "slow query",
         LONG,

@@ -63,8 +63,8 @@ def test_our_own_shapes_all_look_near() -> None:
 def test_piece_of_starter_base_gets_same_report(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         subjects = [q.subject for q in base.store.match(None, RDF.type, graph=DefaultGraph())]
-        some = {each for each in subjects[::50] if not isinstance(each, Triple)}
-        quads = [q for each in some for q in base.store.match(each, graph=DefaultGraph())]
+        some = {term for term in subjects[::50] if not isinstance(term, Triple)}
+        quads = [q for term in some for q in base.store.match(term, graph=DefaultGraph())]
     shapes = shapes_graph()
     expected = reported(validate(to_graph(quads), shapes))
     assert len(expected) > 50  # most of what is referred to is missing
@@ -82,9 +82,9 @@ def test_subclass_instance_is_validated_and_valid_value() -> None:
     faulty = of(":x a :Broth ; s:hasIngredient :z ; s:cookingMethod :t . :z a :Broth ." + below)
     shapes = shapes_graph("dish")
     assert in_parts(sound, shapes, 1) == reported(validate(to_graph(sound), shapes)) == []
-    found = in_parts(faulty, shapes, 1)
-    assert found == reported(validate(to_graph(faulty), shapes))
-    assert len(found) == 3
+    results = in_parts(faulty, shapes, 1)
+    assert results == reported(validate(to_graph(faulty), shapes))
+    assert len(results) == 3
 
 
 def test_value_of_every_class_that_is_looked_for() -> None:
@@ -101,9 +101,9 @@ def test_value_without_name_is_of_its_classes_too() -> None:
     sound = ":a a s:Food ; s:hasNature _:hot . _:hot a s:Nature ."
     faulty = ":b a s:Food ; s:hasNature _:bitter . _:bitter a s:Flavour ."
     quads = list(parse(PREFIXES + sound + faulty, "x.ttl"))
-    [found] = in_parts(quads, shapes, 1)
-    assert [found] == reported(validate(to_graph(quads), shapes))
-    assert f"{EXAMPLE}b" in found
+    [result] = in_parts(quads, shapes, 1)
+    assert [result] == reported(validate(to_graph(quads), shapes))
+    assert f"{EXAMPLE}b" in result
 
 
 @from_table
@@ -131,13 +131,13 @@ def test_random_graphs_of_few_names_get_same_report() -> None:
     draw, shapes = random.Random(7), shapes_graph()  # noqa: S311 - no secret
     kinds = [SHIYI.Food, SHIYI.Dish, SHIYI.Nature, SHIYI.Claim, SHIYI.Evidence, SHIYI.Source]
     names = ("hasNature", "hasIngredient", "evidence", "status", "rating", "conflictsWith")
-    found = [*(NamedNode(f"{VOCAB}{name}") for name in names), RDF.type, RDFS.subClassOf]
+    found_nodes = [*(NamedNode(f"{VOCAB}{name}") for name in names), RDF.type, RDFS.subClassOf]
     seen = 0
     for _ in range(2):
         nodes = [NamedNode(f"{EXAMPLE}{name}") for name in range(8)]
         values: list[Term] = [*nodes, *kinds, *kinds, Literal("major")]
         quads = {
-            Quad(draw.choice([*nodes, *kinds[:2]]), draw.choice(found), value)
+            Quad(draw.choice([*nodes, *kinds[:2]]), draw.choice(found_nodes), value)
             for value in draw.choices(values, k=40)
         }
         expected = reported(validate(to_graph(quads), shapes))

@@ -47,10 +47,12 @@ def test_every_message_there_in_both_languages_with_severity(name: str) -> None:
     shapes = shapes_graph(name)
     constraints = list(shapes.objects(None, SH.property))
     assert len(constraints) > 0
-    for each in constraints:
-        languages = {m.language for m in shapes.objects(each, SH.message) if isinstance(m, Literal)}
+    for constraint in constraints:
+        languages = {
+            m.language for m in shapes.objects(constraint, SH.message) if isinstance(m, Literal)
+        }
         assert languages == {"zh", "en"}
-        assert shapes.value(each, SH.severity) is not None
+        assert shapes.value(constraint, SH.severity) is not None
 
 
 @from_table
@@ -104,4 +106,4 @@ PREFIX sh: <http://www.w3.org/ns/shacl#>
 def test_property_shape_stays_with_its_node_shape(extra: str, broken: list[URIRef]) -> None:
     shapes = Graph().parse(data=TOGETHER.replace("{extra}", extra))
     data = Graph().parse(data=PREFIXES + ":x s:hasFlavour :sweet .")
-    assert sorted(each.component for each in validate(data, shapes)) == sorted(map(str, broken))
+    assert sorted(result.component for result in validate(data, shapes)) == sorted(map(str, broken))

@@ -55,8 +55,8 @@ def concept_base() -> Iterator[Quad]:
     """Yield the vocabulary and all concepts of the tables, without claims."""
     yield from vocabulary_quads()
     concepts = read_concepts(artefact("ontology/concepts"), Schema.load(), Faults())
-    for each in concepts.by_id.values():
-        yield from concept_quads(each, [], "")
+    for concept in concepts.by_id.values():
+        yield from concept_quads(concept, [], "")
 
 
 def stored_quads(kb: Path) -> set[Quad]:
@@ -100,9 +100,11 @@ class Desk:
 
     def with_model(self) -> ExtractorFactory:
         settings = replace(Settings(), models=ModelSettings(extract="scripted", wait=0.01))
-        made = ExtractorFactory("llm", self.index, self.extracting.gate, settings, self.base.path)
-        made._linker = self.extracting._linker  # opening another takes seconds
-        return made
+        factory = ExtractorFactory(
+            "llm", self.index, self.extracting.gate, settings, self.base.path
+        )
+        factory._linker = self.extracting._linker  # opening another takes seconds
+        return factory
 
     def quads(self) -> set[Quad]:
         """Return what the graphs of cases, schools and their sources hold."""
@@ -163,21 +165,21 @@ CLAIMS = (SWEETNESS, WARMTH, INTERACTION, RELIEF, HARM, COLD)
 
 def quads() -> list[Quad]:
     """Return the base's quads."""
-    found: list[Quad] = []
+    found_quads: list[Quad] = []
     for each in CLAIMS:
         candidate = each.status is Status.CANDIDATE
-        found += claim_quads(each, graph("candidates") if candidate else DefaultGraph())
+        found_quads += claim_quads(each, graph("candidates") if candidate else DefaultGraph())
     for source, place in ((BOOK, DefaultGraph()), (PAPER, DefaultGraph())):
-        found += source_quads(source, place)
+        found_quads += source_quads(source, place)
     for node, (zh, en, kind) in NAMES.items():
-        found.append(Quad(node, RDF.type, kind, DefaultGraph()))
-        found += [
+        found_quads.append(Quad(node, RDF.type, kind, DefaultGraph()))
+        found_quads += [
             Quad(node, SKOS.prefLabel, Literal(word, language=language), DefaultGraph())
             for word, language in ((zh, "zh"), (en, "en"))
         ]
     for one, other in ((WARMTH, COLD), (COLD, WARMTH)):
-        found.append(Quad(one.iri, SHIYI.conflictsWith, other.iri, DefaultGraph()))
-    return found
+        found_quads.append(Quad(one.iri, SHIYI.conflictsWith, other.iri, DefaultGraph()))
+    return found_quads
 
 
 def build(kb: Path) -> Path:
@@ -218,20 +220,20 @@ def kitchen_claim(
 
 
 def claims() -> list[Claim]:
-    joined: dict[str, Claim] = {}
+    joined_claims: dict[str, Claim] = {}
     sources = {source.id: source for source in _TRUST}
-    made = [
+    made_claims = [
         kitchen_claim(s, p, resource(o), sources[source])
         for s, p, o, source in cases("support", "kitchen_claims")
     ]
-    made += [
+    made_claims += [
         kitchen_claim(subject, predicate, Text(zh, en))
         for subject, predicate, zh, en in cases("support", "kitchen_texts")
     ]
-    for each in made:
-        known = joined.get(each.iri.value)
-        joined[each.iri.value] = known.join(each) if known else each
-    return list(joined.values())
+    for each in made_claims:
+        known = joined_claims.get(each.iri.value)
+        joined_claims[each.iri.value] = known.join(each) if known else each
+    return list(joined_claims.values())
 
 
 def kitchen_quads(extra: Iterable[Claim] = ()) -> Iterator[Quad]:

@@ -236,7 +236,7 @@ def _chinese(draw: random.Random) -> Person:
     )
     text = opening + middle + ending
     secrets = [name, kin, born, identity, record, home, phone, landline, mail, f"{name[0]}{title}"]
-    return Person(text, tuple(each for each in secrets if each in text))
+    return Person(text, tuple(secret for secret in secrets if secret in text))
 
 
 def _english(draw: random.Random) -> Person:
@@ -287,4 +287,4 @@ def _english(draw: random.Random) -> Person:
     )
     secrets = [name, last, home, born, phone, ssn, record]
     mails = [word for word in text.replace(";", " ").split() if "@" in word]
-    return Person(text, tuple(each for each in (*secrets, *mails) if each.strip(".") in text))
+    return Person(text, tuple(secret for secret in (*secrets, *mails) if secret.strip(".") in text))

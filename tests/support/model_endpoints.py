@@ -33,7 +33,7 @@ def completion(model: str, message: dict[str, Any], reason: str = "stop") -> dic
 
 def prompt_of(request: dict[str, Any]) -> str:
     """Return the messages of a request as one prompt."""
-    return "\n---\n".join(each["content"] for each in request["messages"])
+    return "\n---\n".join(item["content"] for item in request["messages"])
 
 
 def _task(prompt: str) -> str:
@@ -65,15 +65,17 @@ def good(name: str, title: str, passage: str) -> Any:
     if name == "filter-relations":
         return {"relations": ["hasNature", "hasFlavour", "indicatedFor", "madeUp"]}
     if name == "extract-claims":
-        found = [text("hasFlavour", m[1], m[0], "Flavour") for m in re.finditer("味(.)", passage)]
-        found += [text("hasNature", m[1], m[0], "Nature") for m in re.finditer("性(.)", passage)]
-        found += [
+        results = [text("hasFlavour", m[1], m[0], "Flavour") for m in re.finditer("味(.)", passage)]
+        results += [text("hasNature", m[1], m[0], "Nature") for m in re.finditer("性(.)", passage)]
+        results += [
             text("indicatedFor", m[1], m[0], "Symptom") for m in re.finditer("治(..)", passage)
         ]
-        return {"statements": found}
+        return {"statements": results}
     if name == "extract-attributes":
-        found = [text("consumptionMethod", m[0], m[0], "") for m in re.finditer("煮粥食", passage)]
-        return {"attributes": found}
+        results = [
+            text("consumptionMethod", m[0], m[0], "") for m in re.finditer("煮粥食", passage)
+        ]
+        return {"attributes": results}
     if name == "describe-passage":
         return {
             "summary": f"{subject}的性味。",

@@ -60,10 +60,10 @@ def program(name: str) -> str:
     """Find a program beside this interpreter or on the path; skip the test without it."""
     import sys
 
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    if not found:
+    result = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if not result:
         pytest.skip(f"{name} is not installed: {_HINTS[name]}")
-    return found
+    return result
 
 
 _HINTS = {
@@ -160,5 +160,5 @@ def server(
 ) -> Iterator[Server]:
     """Serve an empty store by each engine in turn."""
     folder = tmp_path_factory.mktemp("server") / "store"
-    with oxigraph(folder) if request.param == "oxigraph" else virtuoso(folder) as found:
-        yield found
+    with oxigraph(folder) if request.param == "oxigraph" else virtuoso(folder) as results:
+        yield results

@@ -121,14 +121,14 @@ class Desks:
 
 def token_of(page: str) -> str:
     """Read the token against forged forms from a page."""
-    found = re.search(r'name="csrf" value="([^"]+)"', page)
-    assert found, page[:500]
-    return found[1]
+    match = re.search(r'name="csrf" value="([^"]+)"', page)
+    assert match, page[:500]
+    return match[1]
 
 
 def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
     """Make tokens of either scope that were revoked, or have expired."""
-    found = {
+    results = {
         f"{end} {scope}": tokens.add(f"{end}-{scope}", scope, 1, person)
         for end in ("revoked", "expired")
         for scope, person in (("write", ""), ("review", Role.CURATOR))
@@ -136,11 +136,11 @@ def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
     for scope in ("write", "review"):
         tokens.revoke(f"revoked-{scope}")
     reply = json.loads(verify_checksum((kb / FILE).read_bytes(), kb / FILE))
-    for each in reply:
-        if each["name"].startswith("expired"):
-            each["expires"] = "2020-01-01T00:00:00+00:00"
+    for item in reply:
+        if item["name"].startswith("expired"):
+            item["expires"] = "2020-01-01T00:00:00+00:00"
     (kb / FILE).write_text(json.dumps(reply), "utf-8")
-    return found
+    return results
 
 
 @contextmanager
@@ -242,36 +242,36 @@ class Visitor:
 
 
 def csrf_in(body: str) -> str:
-    found = re.search(r'name="csrf" value="([^"]+)"', body)
-    return found[1] if found else ""
+    match = re.search(r'name="csrf" value="([^"]+)"', body)
+    return match[1] if match else ""
 
 
 def fields_in(body: str, path: str) -> dict[str, str]:
     """Read what the form that goes to ``path`` would send if nothing were changed."""
     forms = re.findall(r"<form\b[^>]*>.*?</form>", body, re.DOTALL)
-    heads = [(each, each.partition(">")[0]) for each in forms]
+    heads = [(item, item.partition(">")[0]) for item in forms]
     form = next(e for e, head in heads if f'action="{path}"' in head and 'method="post"' in head)
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for tag in re.findall(r"<input\b[^>]*>", form):
         kind, name = _attribute(tag, "type"), _attribute(tag, "name")
         if (name and kind not in {"radio", "checkbox", "file"}) or " checked" in tag:
-            found[name] = _attribute(tag, "value")
+            results[name] = _attribute(tag, "value")
     for name, text in re.findall(
         r'<textarea\b[^>]*\bname="([^"]+)"[^>]*>(.*?)</textarea>', form, re.DOTALL
     ):
-        found[name] = unescape(text)
+        results[name] = unescape(text)
     for name, inside in re.findall(
         r'<select\b[^>]*\bname="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL
     ):
         options = re.findall(r"<option\b[^>]*>", inside)
-        chosen = [each for each in options if " selected" in each] or options[:1]
-        found[name] = _attribute(chosen[0], "value") if chosen else ""
-    return found
+        chosen = [option for option in options if " selected" in option] or options[:1]
+        results[name] = _attribute(chosen[0], "value") if chosen else ""
+    return results
 
 
 def _attribute(tag: str, name: str) -> str:
-    found = re.search(rf'\b{name}="([^"]*)"', tag)
-    return unescape(found[1]) if found else ""
+    match = re.search(rf'\b{name}="([^"]*)"', tag)
+    return unescape(match[1]) if match else ""
 
 
 @contextmanager
@@ -323,41 +323,41 @@ DERIVED = claim(HOSTILE, SHIYI.derivedCaution, YIN)
 
 
 def quads() -> list[Quad]:
-    made = [quad for source in (BOOK, CASE) for quad in source_quads(source)]
+    made_quads = [quad for source in (BOOK, CASE) for quad in source_quads(source)]
     for node, kind, zh, en in (
         (GOJI, SHIYI.MFHSubstance, "枸杞子", "goji berry"),
         (WARFARIN, SHIYI.Drug, "华法林", "warfarin"),
         (YIN, SHIYI.Constitution, "阴虚质", "yin deficiency"),
         (HOSTILE, SHIYI.Food, SCRIPT, SCRIPT),
     ):
-        made += [
+        made_quads += [
             Quad(node, RDF.type, SKOS.Concept),
             Quad(node, RDF.type, kind),
             Quad(node, SKOS.prefLabel, Literal(zh, language="zh")),
             Quad(node, SKOS.prefLabel, Literal(en, language="en")),
         ]
-    made.append(Quad(HOSTILE, SKOS.exactMatch, NamedNode("javascript:alert(1)")))
-    made.append(Quad(HOSTILE, SHIYI.latinName, Literal(SCRIPT)))
+    made_quads.append(Quad(HOSTILE, SKOS.exactMatch, NamedNode("javascript:alert(1)")))
+    made_quads.append(Quad(HOSTILE, SHIYI.latinName, Literal(SCRIPT)))
     for term, zh, en in (
         (SHIYI.interactsWith, "相互作用", "interacts with"),
         (SHIYI.suitableFood, "适宜食物", "suitable food"),
     ):
-        made += [
+        made_quads += [
             Quad(term, RDFS.label, Literal(zh, language="zh")),
             Quad(term, RDFS.label, Literal(en, language="en")),
             Quad(term, SKOS.definition, Literal(f"What {en} means.", language="en")),
         ]
     for each in (INTERACTION, SUITABLE, DENIED):
-        made += claim_quads(each)
-    made += claim_quads(RETRACTED, graph("quarantine"))
-    made += claim_quads(DERIVED, graph("derived"))
-    made.append(Quad(DERIVED.iri, SHIYI.derivedBy, resource("rule-x"), graph("derived")))
-    return made
+        made_quads += claim_quads(each)
+    made_quads += claim_quads(RETRACTED, graph("quarantine"))
+    made_quads += claim_quads(DERIVED, graph("derived"))
+    made_quads.append(Quad(DERIVED.iri, SHIYI.derivedBy, resource("rule-x"), graph("derived")))
+    return made_quads
 
 
 def answer(question: str, language: str = "en", method: str = "fused") -> Answer:
     """An answer with one of everything, made by hand."""
-    cited = Citation(
+    citation = Citation(
         1,
         INTERACTION.iri.value,
         Labelled(GOJI.value, "goji berry", "C1"),
@@ -374,13 +374,13 @@ def answer(question: str, language: str = "en", method: str = "fused") -> Answer
         language,
         method,
         "sha256:test",
-        (Sentence("Be careful.", (cited.claim,)),),
+        (Sentence("Be careful.", (citation.claim,)),),
         f"Be **careful** [1][9]. {SCRIPT} [x](javascript:alert(3))",
-        (cited,),
+        (citation,),
         (ReasoningPath((hop,), 0.5),),
         (Mention("goji", 0, 4, GOJI.value, "枸杞子", "goji berry", "C1", "MFHSubstance", 1.0),),
         (Recommendation(GOJI.value, "goji berry", "food", (SUITABLE.iri.value,)),),
-        (SafetyWarning("interaction", "May raise the INR.", (cited.claim,)),),
+        (SafetyWarning("interaction", "May raise the INR.", (citation.claim,)),),
         ("Do you feel cold or hot?",),
         trace=Trace(("SELECT * {}",), milliseconds=(("link", 1.0),)),
     )
@@ -401,8 +401,8 @@ def link(text: str) -> Sequence[Mention]:
 
 def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
     label = "枸杞子" if language == "zh" else "goji berry"
-    found = Suggestion(GOJI.value, label, "枸杞子", "goji berry", "MFHSubstance", "goji")
-    return [found][:limit] if "goji".startswith(words) else []
+    suggestion = Suggestion(GOJI.value, label, "枸杞子", "goji berry", "MFHSubstance", "goji")
+    return [suggestion][:limit] if "goji".startswith(words) else []
 
 
 def open_test_site(folder: Path) -> Site:

@@ -23,8 +23,8 @@ def author() -> Author:
 def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
     """An empty base, open for writing."""
     build_generation(tmp_path / "kb", [], {})
-    with KnowledgeBase.open(tmp_path / "kb", write=True) as opened:
-        yield opened
+    with KnowledgeBase.open(tmp_path / "kb", write=True) as base:
+        yield base
 
 
 @pytest.fixture

@@ -101,9 +101,9 @@ def test_a_read_pointer_names_the_sentence_alone(starter: Starter, tmp_path: Pat
 
 def test_pointers_that_hold_pass_and_moved_one_fails(starter: Starter, tmp_path: Path) -> None:
     registry, out = verified(starter, tmp_path, "read")
-    stored = check(registry, out)
-    assert stored.total == len(found(out)) > 5
-    assert stored.faults == []
+    report = check(registry, out)
+    assert report.total == len(found(out)) > 5
+    assert report.faults == []
     file = out / "little.tsv"
     line = next(x for x in file.read_text("utf-8").splitlines() if "h/3" in x)
     start, end, digest = line.split("\t")[-3:]
@@ -194,16 +194,16 @@ def test_pointers_of_texts_stay_while_the_words_do(starter: Starter, tmp_path: P
     registry, out = verified(starter, tmp_path)
     claim = next(each for each in starter.claims if each.text)
     words = text(claim.object).rpartition("/")[2]
-    mine = dataclasses.replace(
+    row = dataclasses.replace(
         next(iter(read_pointers(out))),
         subject=local_name(claim.subject.value),
         predicate=local_name(claim.predicate.value),
         object=f"text/{words}",
     )
-    gone = dataclasses.replace(mine, object="text/0")
-    write_pointers(out / "little.tsv", [mine, gone], "of another run")
+    gone = dataclasses.replace(row, object="text/0")
+    write_pointers(out / "little.tsv", [row, gone], "of another run")
     verify_claims(Comparison(starter), registry, out=out)
-    assert mine.claim in found(out)
+    assert row.claim in found(out)
     assert gone.claim not in found(out)
     assert len(found(out)) > 1
 
@@ -241,15 +241,15 @@ def test_entry_on_another_part_is_not_subject(starter: Starter) -> None:
 
 def test_evidence_of_corpora_joins_the_claims(starter: Starter) -> None:
     opened = [
-        (claim, each)
+        (claim, evidence)
         for claim in starter.claims
-        for each in claim.evidence
-        if each.activity == "verification"
+        for evidence in claim.evidence
+        if evidence.activity == "verification"
     ]
     assert len(opened) > 10_000
-    assert all("#" in each.locator for _, each in opened)
-    denied = [claim for claim, _ in opened if claim.polarity == "negative"]
-    assert denied
-    assert not any(claim.is_asserted for claim in denied)
+    assert all("#" in evidence.locator for _, evidence in opened)
+    claims = [claim for claim, _ in opened if claim.polarity == "negative"]
+    assert claims
+    assert not any(claim.is_asserted for claim in claims)
     row = next(iter(read_pointers()))
     assert dataclasses.replace(row, end=5, start=1).cells()[-3:-1] == ("1", "5")

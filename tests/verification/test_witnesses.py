@@ -70,7 +70,7 @@ def witness(of: Book, quote: str, key: Key = WARM, before: str = "", after: str 
 def admission() -> Admission:
     concepts = {name: SimpleNamespace(id=name, class_name=kind) for name, kind in CLASSES.items()}
     starter = SimpleNamespace(
-        concepts=SimpleNamespace(by_id=concepts), broader={}, claims=[claim(*one) for one in MADE]
+        concepts=SimpleNamespace(by_id=concepts), broader={}, claims=[claim(*row) for row in MADE]
     )
     return Admission(cast("Starter", starter))
 
@@ -102,9 +102,12 @@ def test_copies_are_one_witness(first: Witness, second: Witness, groups: int) ->
 
 
 def test_earliest_and_latest_witness_are_listed() -> None:
-    found = [witness(book(f"b{year}", year), "温") for year in (1900, 700, 1500, 200, 1100, 1596)]
+    witnesses = [
+        witness(book(f"b{year}", year), "温") for year in (1900, 700, 1500, 200, 1100, 1596)
+    ]
     shown = [
-        each.book.end for each in choose_witnesses(independent([*found, witness(book("z"), "温")]))
+        each.book.end
+        for each in choose_witnesses(independent([*witnesses, witness(book("z"), "温")]))
     ]
     assert shown[0] == 200
     assert shown[-1] is None
@@ -147,7 +150,7 @@ def test_selected_pointers_become_evidence_of_dated_books(
     }
     assert len(results) == len(MADE) + 1
     for key in (WARM, new):
-        found = {each.source.id for each in results[claim(*key).iri].evidence} - {"s"}
+        found = {evidence.source.id for evidence in results[claim(*key).iri].evidence} - {"s"}
         assert found == {early.source_id, late.source_id}
     (tmp_path / "old-books.tsv").write_text(
         (tmp_path / "old-books.tsv").read_text("utf-8").replace(early.file, "no-book.txt"), "utf-8"

@@ -52,15 +52,15 @@ class Shiyi:
 
     def link(self, text: str) -> list[Mention]:
         """Find the concepts that a text mentions."""
-        found = self._post("/api/link", {"text": text})["mentions"]
+        post = self._post("/api/link", {"text": text})["mentions"]
         names = Mention.__slots__
-        return [Mention(**{n: each[n] for n in names if each.get(n) is not None}) for each in found]
+        return [Mention(**{n: item[n] for n in names if item.get(n) is not None}) for item in post]
 
     def search(self, words: str, limit: int = 10) -> list[Concept]:
         """Find concepts by the beginning of a name in Chinese, pinyin or English."""
         found = self._json("/api/complete", q=words, limit=str(limit))["completions"]
         return [
-            Concept(each["iri"], each["label_zh"], each["label_en"], each["kind"]) for each in found
+            Concept(item["iri"], item["label_zh"], item["label_en"], item["kind"]) for item in found
         ]
 
     def query(self, sparql: str, *, timeout: float | None = None) -> list[Row]:
@@ -109,7 +109,7 @@ class Shiyi:
         """Return one claim of any status, with the IRIs of its evidence."""
         nodes = json.loads(self.describe(iri, "jsonld"))["@graph"]
         short = iri.replace(_ID, "id:")
-        named = (each for each in nodes if each["iri"] in {iri, short})
+        named = (item for item in nodes if item["iri"] in {iri, short})
         node: dict[str, Any] = next(named, {})
         if "rdf:predicate" not in node:
             raise ShiyiClientError(f"{iri} is no claim; describe() tells what it is")
@@ -121,7 +121,7 @@ class Shiyi:
             float(node["confidence"]["@value"]),
             _name(node["polarity"]),
             _name(node["status"]),
-            tuple(sorted(_long(each) for each in _list(node.get("evidence", [])))),
+            tuple(sorted(_long(item) for item in _list(node.get("evidence", [])))),
         )
 
     def describe(self, iri: str, form: str = "ttl") -> str:
@@ -136,7 +136,7 @@ class Shiyi:
 
     def releases(self) -> list[Release]:
         """List the published releases, the newest first."""
-        return [_release(each) for each in self._json("/releases/")["releases"]]
+        return [_release(item) for item in self._json("/releases/")["releases"]]
 
     def release(self, version: str = "latest") -> Release:
         """Return one release with the checksums of its files."""
@@ -218,7 +218,7 @@ def _value(term: Mapping[str, str]) -> str | int | float | bool:
 
 
 def _release(fields: Mapping[str, Any]) -> Release:
-    files = {name: each["sha256"] for name, each in fields.get("files", {}).items()}
+    files = {name: item["sha256"] for name, item in fields.get("files", {}).items()}
     return Release(
         fields["version"], fields["issued"], fields["iri"], fields["canonical"]["hash"],
         int(fields["counts"]["claims"]), files,

@@ -29,7 +29,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def shown(answer: Answer) -> list[str]:
-    return [each.claim for each in answer.citations]
+    return [citation.claim for citation in answer.citations]
 
 
 def cited(answer: Answer, predicate: str) -> Citation:
@@ -50,21 +50,21 @@ def test_a_sentence_that_its_claim_bears_stands(
     runtime: Runtime, question: str, predicate: str, text: str
 ) -> None:
     answer = ask(runtime, question)
-    known = (runtime.claims[claim] for claim in (*shown(answer), *answer.trace.more))
-    found = [
+    facts = (runtime.claims[claim] for claim in (*shown(answer), *answer.trace.more))
+    citations = [
         runtime.evidences.citation(1, f, answer.language)
-        for f in known
+        for f in facts
         if f.predicate.value.endswith(f"#{predicate}")
     ]
     check = SentenceCheck(answer.language, runtime.names)
-    assert "" in [check.fault(text, [each]) for each in found]
+    assert "" in [check.fault(text, [citation]) for citation in citations]
 
 
 def test_a_denied_claim_may_not_be_affirmed(runtime: Runtime) -> None:
     answer = ask(runtime, "枸杞的性味？")
-    denied = replace(cited(answer, "hasNature"), polarity="negative")
+    citation = replace(cited(answer, "hasNature"), polarity="negative")
     check = SentenceCheck(answer.language, runtime.names)
-    assert check.fault("枸杞子性平。", [denied]) != ""
+    assert check.fault("枸杞子性平。", [citation]) != ""
 
 
 def test_orders_in_labels_and_notes_stay_on_line(endpoint: Endpoint) -> None:

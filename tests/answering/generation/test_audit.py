@@ -47,16 +47,16 @@ def test_sentence_gets_its_verdict(auditor: Auditor, sentence: str, verdict: str
 
 def test_sentence_read_with_what_those_before_about(auditor: Auditor) -> None:
     text = "枸杞子是一种果实。它味甘。"
-    assert [each.verdict for each in auditor.audit(text)] == [NOT_ON_RECORD, SUPPORTED]
+    assert [sentence.verdict for sentence in auditor.audit(text)] == [NOT_ON_RECORD, SUPPORTED]
     assert auditor.audit("它味甘。")[0].verdict == NOT_ON_RECORD
     other = auditor.audit("Ginkgo is a tree. It does not interact with warfarin.")
-    assert [each.verdict for each in other] == [NOT_ON_RECORD, CONTRADICTED]
+    assert [sentence.verdict for sentence in other] == [NOT_ON_RECORD, CONTRADICTED]
 
 
 def test_dose_with_a_source_is_no_danger(auditor: Auditor) -> None:
     verdicts = [
-        auditor.audit(each)[0].verdict
-        for each in ("每天服用枸杞子12克。", "药典规定，枸杞子每天服用12克。", "粥里加枸杞子12克。")
+        auditor.audit(term)[0].verdict
+        for term in ("每天服用枸杞子12克。", "药典规定，枸杞子每天服用12克。", "粥里加枸杞子12克。")
     ]
     assert verdicts == [DANGEROUS, NOT_ON_RECORD, NOT_ON_RECORD]
 
@@ -99,7 +99,7 @@ def test_audit_is_served_as_json_and_as_page(starter_kb: Path) -> None:
         reply = client.post("/api/audit", json={"text": text})
         assert reply.status_code == 200
         values = reply.get_json()
-        verdicts = [each["verdict"] for each in values["sentences"]]
+        verdicts = [value["verdict"] for value in values["sentences"]]
         assert verdicts == [CONTRADICTED, SUPPORTED, DANGEROUS]
         assert values["counts"][SUPPORTED] == 1
         assert client.post("/api/audit", json={"text": " "}).status_code == 400
@@ -124,8 +124,8 @@ def test_examples_of_the_page_show_every_verdict(auditor: Auditor) -> None:
     for language in ("zh", "en"):
         texts = Catalogue.load(language)
         for name in ("chatbot", "leaflet", "article"):
-            found = auditor.audit(texts(f"audit.example_{name}"), language)
-            assert {SUPPORTED, DANGEROUS} <= {each.verdict for each in found}, found
+            sentences = auditor.audit(texts(f"audit.example_{name}"), language)
+            assert {SUPPORTED, DANGEROUS} <= {sentence.verdict for sentence in sentences}, sentences
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

@@ -148,9 +148,9 @@ def test_sentence_is_heard_while_model_still_writes(
     end = whole.index("}") + 1
     endpoint.pieces = [*by_characters(whole[:end]), None, *by_characters(whole[end:])]
     ear = Ear()
-    written: list[Answer] = []
+    answers: list[Answer] = []
     working = threading.Thread(
-        target=lambda: written.append(
+        target=lambda: answers.append(
             write_with_model(answer, endpoint.model(), runtime, listener=ear)
         )
     )
@@ -160,10 +160,10 @@ def test_sentence_is_heard_while_model_still_writes(
             break
         time.sleep(0.01)
     first = answer.verdict.text
-    assert (ear.received, written) == ([first, GOOD], [])
+    assert (ear.received, answers) == ([first, GOOD], [])
     endpoint.gate.set()
     working.join(20)
-    assert ear.received == [first, GOOD, GOOD] == [s.text for s in written[0].sentences[:3]]
+    assert ear.received == [first, GOOD, GOOD] == [s.text for s in answers[0].sentences[:3]]
     assert endpoint.asked[0]["stream"] is True
 
 
@@ -236,7 +236,7 @@ def test_events_bear_warnings_before_the_first_sentence(
     endpoint.pieces = by_characters(said(ask(runtime, question), GOOD))
     model = endpoint.model()
     events = list(relay_events(lambda ear: converse(runtime, question, model=model, listener=ear)))
-    names = [each.splitlines()[0].removeprefix("event: ") for each in events]
+    names = [event.splitlines()[0].removeprefix("event: ") for event in events]
     paths, warnings = names.count("path"), names.count("warning")
     assert min(paths, warnings) > 0
     assert names == ["path"] * paths + ["warning"] * warnings + ["token"] * 2
@@ -277,8 +277,8 @@ def test_command_prints_what_stands_and_all_of_it(
 def test_a_list_grows_by_whole_objects_alone() -> None:
     text = '```json\n{"a": [1], "sentences" : [ {"text": "]}"} , {"b": {"c": []}}, {"text": "un'
     growing = GrowingList("sentences")
-    found = [each for i in range(len(text)) for each in growing.more(text[: i + 1])]
-    assert found == [{"text": "]}"}, {"b": {"c": []}}]
+    results = [record for i in range(len(text)) for record in growing.more(text[: i + 1])]
+    assert results == [{"text": "]}"}, {"b": {"c": []}}]
     assert GrowingList("sentences").more('{"sentences": [3, {"text": "a"}]}') == []
 
 

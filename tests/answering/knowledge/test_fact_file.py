@@ -67,30 +67,30 @@ def sets(stored: Any) -> dict[Any, Any]:
 
 
 def check(base: KnowledgeBase) -> None:
-    stored, read = open_state(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
+    state, read = open_state(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
     for name in PARTS:
-        assert sets(getattr(stored.facts, name)) == sets(getattr(read, name)), name
+        assert sets(getattr(state.facts, name)) == sets(getattr(read, name)), name
     for end in (*read.by_subject, *read.by_object):
         for fact in read.by_subject.get(end, ()):
-            assert stored.facts.of(end, fact.predicate) == read.of(end, fact.predicate)
-            assert stored.facts.inverse(fact.object, fact.predicate) == read.inverse(
+            assert state.facts.of(end, fact.predicate) == read.of(end, fact.predicate)
+            assert state.facts.inverse(fact.object, fact.predicate) == read.inverse(
                 fact.object, fact.predicate
             )
-            assert stored.facts.between(fact.object, end) == read.between(fact.object, end)
-    assert edges(stored.projection) == edges(Projection.from_store(base.store, ""))
+            assert state.facts.between(fact.object, end) == read.between(fact.object, end)
+    assert edges(state.projection) == edges(Projection.from_store(base.store, ""))
 
 
 def test_the_starter_base_opens_as_it_was_read(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        stored = open_facts(base.folder / "index", base.release, SCHEMA)
-        opened = stored.facts
+        file = open_facts(base.folder / "index", base.release, SCHEMA)
+        facts = file.facts
         read = Facts.read(base.store, SCHEMA)
         for name in PARTS:
-            one, other = getattr(opened, name), getattr(read, name)
+            one, other = getattr(facts, name), getattr(read, name)
             assert dict(one) == dict(other), name
             if name not in ("by_claim", "_of_class"):  # nothing goes through those in order
                 assert list(one) == list(other), name
-        adjacency = Projection.load(base.folder / "index", base.release, stored.claims)
+        adjacency = Projection.load(base.folder / "index", base.release, file.claims)
         assert edges(adjacency) == edges(Projection.from_store(base.store, base.release))
 
 
@@ -98,8 +98,8 @@ def test_what_was_reviewed_since_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         check(base)
         decisions = Decisions(Changes(base.writer))
-        for chosen, kind in ((HARM, "accept"), (INTERACTION, "reject"), (INTERACTION, "accept")):
-            decisions.review(chosen.iri.value, ReviewDecision(kind, "li"))
+        for claim, kind in ((HARM, "accept"), (INTERACTION, "reject"), (INTERACTION, "accept")):
+            decisions.review(claim.iri.value, ReviewDecision(kind, "li"))
             check(base)
     with KnowledgeBase.open(kb) as base:
         check(base)
@@ -146,9 +146,9 @@ def test_files_are_written_again_where_much_changed(
         assert refresh_files(base, SCHEMA)
         monkeypatch.undo()
         assert path.read_bytes() != before
-        stored = open_facts(path.parent, base.release, SCHEMA)
-        assert not stored.texts
-        assert stored.through == base.sequence > 0
+        file = open_facts(path.parent, base.release, SCHEMA)
+        assert not file.texts
+        assert file.through == base.sequence > 0
         check(base)
     assert scrub(kb).damages == []
 
@@ -160,13 +160,13 @@ def test_internal_claims_are_left_out_of_fact_file(kb: Path) -> None:
 
         class Shown(type(base.store)):  # type: ignore[misc] # whichever store it is
             def match(self, *terms: Any, **named: Any) -> Any:
-                found = base.store.match(*terms, **named)
-                return (q for q in found if getattr(q.subject, "value", "") != shut)
+                quads = base.store.match(*terms, **named)
+                return (q for q in quads if getattr(q.subject, "value", "") != shut)
 
-        shown = open_state(base, SCHEMA, Shown(None), (shut,))
+        state = open_state(base, SCHEMA, Shown(None), (shut,))
         assert shut in facts.by_claim
-        assert shut not in shown.facts.by_claim
-        assert shut not in set(shown.projection.claims)
+        assert shut not in state.facts.by_claim
+        assert shut not in set(state.projection.claims)
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut short", "no safetensors", "another release"])
@@ -186,7 +186,7 @@ def test_base_without_whole_files_opens_all_same(kb: Path, harm: str) -> None:
         check(base)
 
 
-TEXTS = st.text(max_size=6).filter(lambda each: not has_surrogates(each))
+TEXTS = st.text(max_size=6).filter(lambda item: not has_surrogates(item))
 
 
 @given(
@@ -195,14 +195,14 @@ TEXTS = st.text(max_size=6).filter(lambda each: not has_surrogates(each))
     st.text() | st.from_regex("[0-9a-fA-F]{32}", fullmatch=True),
 )
 def test_packed_strings_are_read_and_found_again(head: str, ends: list[str], other: str) -> None:
-    found, other = [head + each for each in ends], head + other
-    ordered = sorted(set(found))
-    table, picked = Strings.of(ordered), Selection.of(found)
+    results, other = [head + end for end in ends], head + other
+    ordered = sorted(set(results))
+    table, picked = Strings.of(ordered), Selection.of(results)
     written = table.arrays("some")
     assert Strings.over(written, "some") == table
     assert list(table) == ordered
     assert [table[place] for place in range(len(table))] == ordered
-    assert list(picked) == found
+    assert list(picked) == results
     assert [table.place(each) for each in ordered] == list(range(len(ordered)))
     assert (table.place(other) is None) == (other not in ordered)
     if other not in ordered:
@@ -213,7 +213,7 @@ def test_packed_strings_are_read_and_found_again(head: str, ends: list[str], oth
 
 
 def has_surrogates(text: str) -> bool:
-    return any("\ud800" <= each <= "\udfff" for each in text)
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 @given(
@@ -224,9 +224,9 @@ def test_a_changed_mapping_is_as_the_changes_say(
     values: dict[int, int], changes: list[dict[int, int | None]]
 ) -> None:
     made, plain = PatchedMap(values, {}), dict(values)
-    for each in changes:
-        made = PatchedMap(made, each)
-        for key, value in each.items():
+    for change in changes:
+        made = PatchedMap(made, change)
+        for key, value in change.items():
             plain.pop(key, None)
             if value is not None:
                 plain[key] = value
@@ -267,8 +267,8 @@ def test_lost_indexes_are_rebuilt_with_same_answers(
     before = answered(kb_to_reindex)
     with KnowledgeBase.open(kb_to_reindex) as base:
         folder = base.folder / "index"
-    for each in folder.glob("*.safetensors"):
-        each.unlink()
+    for path in folder.glob("*.safetensors"):
+        path.unlink()
     assert main(["--kb", str(kb_to_reindex), "index", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bytes"] > 1000
     assert len(list(folder.glob("*.safetensors"))) >= 4

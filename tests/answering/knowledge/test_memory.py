@@ -28,19 +28,19 @@ def test_evidence_cache_is_bounded_by_claims(
         facts = opened(base)
         claims = [claim for claim, _ in zip(facts.by_claim, range(200), strict=False)]
         evidences, second = Evidences(base.store, facts), Evidences(base.store, facts)
-        found = [evidences.of(claim, "zh") for claim in claims]
+        results = [evidences.of(claim, "zh") for claim in claims]
         assert evidences._cited.cache_info().currsize == 50
         assert evidences._known.cache_info().currsize == 5
-        assert all(found)
-        assert found == [second.of(claim, "zh") for claim in claims]
+        assert all(results)
+        assert results == [second.of(claim, "zh") for claim in claims]
 
 
 def test_name_of_many_claims_is_stored_once(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
-        listed = [f for found in facts.by_subject.values() for f in found if not f.language][:500]
-        assert len(listed) == 500
-        for fact in listed:
+        listed_facts = [f for row in facts.by_subject.values() for f in row if not f.language][:500]
+        assert len(listed_facts) == 500
+        for fact in listed_facts:
             [other] = [f for f in facts.by_object[fact.object] if f.claim == fact.claim]
             assert other.claim is fact.claim
             assert other.subject is fact.subject
@@ -69,11 +69,11 @@ def test_hierarchy_cache_is_bounded_by_concepts(
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         concepts = [iri for iri, _ in zip(facts.broader, range(100), strict=False)]
-        found = [(facts.above(each), facts.below(each)) for each in concepts]
+        results = [(facts.above(concept), facts.below(concept)) for concept in concepts]
         for retained in (facts._ancestors, facts._descendants):
             assert retained.cache_info().currsize == 20  # type: ignore[attr-defined] # of lru_cache
-        assert found == [(facts.above(each), facts.below(each)) for each in concepts]
-        assert any(len(above) > 1 for above, _ in found)
+        assert results == [(facts.above(concept), facts.below(concept)) for concept in concepts]
+        assert any(len(above) > 1 for above, _ in results)
 
 
 def test_entry_that_came_and_went_leaves_nothing_behind() -> None:

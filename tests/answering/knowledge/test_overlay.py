@@ -88,7 +88,7 @@ def runtime() -> Runtime:
 @pytest.mark.parametrize("method", ["fused", "neighbourhood"])
 def test_product_of_release_is_found_and_cited(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, "What is in Calm Berry Complex?", method=method)
-    assert PRODUCT.value in {each.iri for each in answer.linked}
+    assert PRODUCT.value in {mention.iri for mention in answer.linked}
     contains = next(c for c in answer.citations if c.predicate.iri == SHIYI.hasIngredient.value)
     assert (contains.object.label, contains.status, contains.origin) == (
         "Berry extract",
@@ -107,11 +107,11 @@ def test_ingredient_of_product_warns_as_its_food(runtime: Runtime) -> None:
 
 
 def test_only_whole_names_of_a_release_are_names(runtime: Runtime) -> None:
-    linked = ask(runtime, "Is berry complex good, and what gives me rest?").linked
-    assert not any("labels" in each.iri for each in linked)
-    assert any("labels-2" in each.iri for each in ask(runtime, "What is in Rest?").linked)
+    mentions = ask(runtime, "Is berry complex good, and what gives me rest?").linked
+    assert not any("labels" in mention.iri for mention in mentions)
+    assert any("labels-2" in mention.iri for mention in ask(runtime, "What is in Rest?").linked)
     base_first = ask(runtime, "What is the nature of goji berry?").linked
-    assert iri("substance-goji") in {each.iri for each in base_first}
+    assert iri("substance-goji") in {mention.iri for mention in base_first}
 
 
 def test_longer_names_hold_shorter_ones() -> None:
@@ -146,31 +146,33 @@ def test_each_school_answers_by_its_own_claims(runtime: Runtime) -> None:
     assert HEAT.iri.value in cited["cool"] - cited["warm"]
     answer = ask(runtime, QUESTION, school="warm")
     assert answer.method == "chain"
-    mine = next(c for c in answer.citations if c.claim == COLD.iri.value)
-    assert (mine.origin, mine.status) == ("warm", "candidate")
+    citation = next(c for c in answer.citations if c.claim == COLD.iri.value)
+    assert (citation.origin, citation.status) == ("warm", "candidate")
     assert "warm之说，未经审核" in answer.text
 
 
 def test_general_school_or_both_is_a_choice(runtime: Runtime) -> None:
     base = bases.kitchen_claim("symptom-sleep", "hasSyndrome", resource("syndrome-spleen-yang"))
-    found = {
+    results = {
         mode: {c for c, _ in ask(runtime, QUESTION, school="warm", overlay=mode).trace.claims}
         for mode in ("general", "school", "both")
     }
-    assert {base.iri.value, COLD.iri.value} <= found["both"]
-    assert COLD.iri.value not in found["general"]
-    assert base.iri.value in found["general"]
-    assert base.iri.value not in found["school"]
-    assert COLD.iri.value in found["school"]
+    assert {base.iri.value, COLD.iri.value} <= results["both"]
+    assert COLD.iri.value not in results["general"]
+    assert base.iri.value in results["general"]
+    assert base.iri.value not in results["school"]
+    assert COLD.iri.value in results["school"]
     by_setting = replace(
         runtime, settings=Settings.read('chain.school = "warm"\nchain.overlay = "school"', {})
     )
-    assert {c for c, _ in ask(by_setting, QUESTION, method="chain").trace.claims} == found["school"]
+    assert {c for c, _ in ask(by_setting, QUESTION, method="chain").trace.claims} == results[
+        "school"
+    ]
 
 
 def test_reasoning_of_school_is_text_that_is_found(runtime: Runtime) -> None:
     texts = ask(runtime, "心悸失眠，何证？", school="cool").trace.texts
-    assert iri("reasoning/cool") in {each["iri"] for each in texts}
+    assert iri("reasoning/cool") in {text["iri"] for text in texts}
     steps = ask(runtime, "心悸失眠，何证？", school="cool").trace.steps
     assert "answered before" in {step["step"] for step in steps}
     others = ask(runtime, "心悸失眠，何证？", method="chain").trace.steps
@@ -179,7 +181,9 @@ def test_reasoning_of_school_is_text_that_is_found(runtime: Runtime) -> None:
 
 def test_what_nobody_reviewed_recommends_nothing(runtime: Runtime) -> None:
     answer = ask(runtime, "失眠吃什么好？", school="warm")
-    assert iri("substance-ginger") not in {each.iri for each in answer.recommendations}
+    assert iri("substance-ginger") not in {
+        recommendation.iri for recommendation in answer.recommendations
+    }
     assert LILY.iri.value in {c.claim for c in answer.citations}
     assert "不作推荐" in answer.text
 

@@ -90,8 +90,8 @@ def edges(projection: Projection) -> list[Any]:
 
 def check_facts(living: RuntimeHolder, base: KnowledgeBase) -> None:
     read = Facts.read(base.store, Schema.load())
-    stored = living.current.facts
-    assert stored.joins == read.joins
+    facts = living.current.facts
+    assert facts.joins == read.joins
     for name in (
         "by_subject",
         "by_object",
@@ -102,14 +102,14 @@ def check_facts(living: RuntimeHolder, base: KnowledgeBase) -> None:
         "narrower",
         "_of_class",
     ):
-        assert flat(getattr(stored, name)) == flat(getattr(read, name)), name
+        assert flat(getattr(facts, name)) == flat(getattr(read, name)), name
     assert edges(living.current.projection) == edges(Projection.from_store(base.store, ""))
 
 
 def check(living: RuntimeHolder, base: KnowledgeBase) -> None:
     check_facts(living, base)
-    derived = {q for q in base.store.match(graph=graph("derived")) if q.predicate != SHIYI.pageRank}
-    assert derived == set(rule_quads(base.store))
+    quads = {q for q in base.store.match(graph=graph("derived")) if q.predicate != SHIYI.pageRank}
+    assert quads == set(rule_quads(base.store))
     assert living.derived_claims() == read_derived(base.store)
 
 
@@ -131,9 +131,9 @@ def test_facts_and_walks_follow_class_and_hierarchy_changes(
     chance = random.Random(seed)  # noqa: S311
     concepts = [*NAMES, STEW, CLASS_]
     eased = [claim(each, SHIYI.relieves, TIRED, 0.7) for each in (GOJI, DATE, STEW)]
-    found = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
-    base.writer.write(found, key="eased", agent="test", reason="test")
-    living.refresh(*changes_in(found))
+    quads = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
+    base.writer.write(quads, key="eased", agent="test", reason="test")
+    living.refresh(*changes_in(quads))
     walked = retrieved(living.current)
     seen = [walked]
     for step in range(8):
@@ -143,8 +143,10 @@ def test_facts_and_walks_follow_class_and_hierarchy_changes(
             *base.store.match(node, SKOS.broader, None, default),
         ]
         new = [Quad(node, RDF.type, chance.choice(KINDS), default)] if chance.random() < 0.9 else []
-        above = [each for each in concepts if each != node and each.value > node.value]
-        new += [Quad(node, SKOS.broader, each, default) for each in above if chance.random() < 0.2]
+        above = [concept for concept in concepts if concept != node and concept.value > node.value]
+        new += [
+            Quad(node, SKOS.broader, broader, default) for broader in above if chance.random() < 0.2
+        ]
         base.writer.write(new, old, key=f"{seed}-{step}", agent="test", reason="test")
         living.refresh(*changes_in((*old, *new)))
         check_facts(living, base)
@@ -160,13 +162,13 @@ def test_facts_follow_any_course_of_reviews(
 ) -> None:
     living, refresher, decisions = parts
     chance = random.Random(seed)  # noqa: S311
-    made = []
+    changes = []
     for _ in range(12):
         chosen: Claim = chance.choice((*CLAIMS, *MORE))
         kind, who = chance.choice(("accept", "reject", "unsure")), chance.choice(("li", "wang"))
-        made.append(decisions.review(chosen.iri.value, ReviewDecision(kind, who)))
+        changes.append(decisions.review(chosen.iri.value, ReviewDecision(kind, who)))
         if chance.random() < 0.3:
-            decisions.undo(made.pop(chance.randrange(len(made))).iri, "li", "")
+            decisions.undo(changes.pop(chance.randrange(len(changes))).iri, "li", "")
     refresher.rederive()
     check(living, base)
 
@@ -175,9 +177,9 @@ def test_inherited_cautions_come_and_go_with_their_premises(
     base: KnowledgeBase, parts: tuple[RuntimeHolder, Refresher, Decisions]
 ) -> None:
     living, refresher, decisions = parts
-    for who in ("li", "wang"):
-        decisions.review(MORE[1].iri.value, ReviewDecision("accept", who))
-        decisions.review(INTERACTION.iri.value, ReviewDecision("reject", who))
+    for name in ("li", "wang"):
+        decisions.review(MORE[1].iri.value, ReviewDecision("accept", name))
+        decisions.review(INTERACTION.iri.value, ReviewDecision("reject", name))
     refresher.rederive()
     check(living, base)
     resting = [
@@ -186,8 +188,8 @@ def test_inherited_cautions_come_and_go_with_their_premises(
         if MORE[1].iri.value in grounds
     ]
     assert resting
-    for who in ("li", "wang"):
-        decisions.review(MORE[1].iri.value, ReviewDecision("reject", who))
+    for name in ("li", "wang"):
+        decisions.review(MORE[1].iri.value, ReviewDecision("reject", name))
     refresher.rederive()
     check(living, base)
     assert not any(MORE[1].iri.value in g for g in living.current.facts.premises.values())
@@ -224,4 +226,4 @@ def test_what_was_held_before_change_goes_with_it(
 
 def held_now() -> Counter[str]:
     kinds = {Runtime, Facts, Evidences, CitedEvidence, PatchedMap, Projection}
-    return Counter(type(each).__name__ for each in gc.get_objects() if type(each) in kinds)
+    return Counter(type(item).__name__ for item in gc.get_objects() if type(item) in kinds)

@@ -60,14 +60,14 @@ def test_the_api_names_the_methods_it_has(client: FlaskClient) -> None:
 
 
 def test_the_command_answers_and_replays_an_answer(starter_kb: Path, tmp_path: Path) -> None:
-    asked = shiyi("ask", QUESTION, "--method", "spot", "--json", kb=starter_kb)
-    assert asked.returncode == 0, asked.stderr
+    process = shiyi("ask", QUESTION, "--method", "spot", "--json", kb=starter_kb)
+    assert process.returncode == 0, process.stderr
     place = tmp_path / "answer.json"
-    place.write_text(asked.stdout, encoding="utf-8")
+    place.write_text(process.stdout, encoding="utf-8")
     again = shiyi("ask", "--replay", str(place), "--json", kb=starter_kb)
     assert again.returncode == 0, again.stdout[-2000:] + again.stderr
     assert json.loads(again.stdout)["replayed"] == {"same": True, "differences": []}
-    forged = json.loads(asked.stdout) | {"answer": "another"}
+    forged = json.loads(process.stdout) | {"answer": "another"}
     place.write_text(json.dumps(forged), encoding="utf-8")
     other = shiyi("ask", "--replay", str(place), kb=starter_kb)
     assert other.returncode == 1
@@ -78,10 +78,10 @@ def test_the_command_answers_and_replays_an_answer(starter_kb: Path, tmp_path: P
 def test_wrong_call_gets_status_two_and_one_line(
     starter_kb: Path, words: tuple[str, ...], says: str
 ) -> None:
-    done = shiyi(*words, kb=starter_kb)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
+    process = shiyi(*words, kb=starter_kb)
+    assert process.returncode == 2
+    assert says in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +120,9 @@ def test_a_method_chooses_by_what_it_retrieves(
     base: KnowledgeBase, choices: Path, method: str
 ) -> None:
     request = Request("mcq", str(choices), methods=(method,))
-    [found] = evaluate(base, Settings(), request).to_json()
-    assert found["n"] == 2
-    assert found["metrics"]["accuracy"]["value"] > 0
+    [results] = evaluate(base, Settings(), request).to_json()
+    assert results["n"] == 2
+    assert results["metrics"]["accuracy"]["value"] > 0
 
 
 def test_a_switch_that_changes_nothing_is_refused(base: KnowledgeBase, choices: Path) -> None:

@@ -53,7 +53,7 @@ def test_five_published_methods_ours_and_baselines_are_there() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_mark_has_citation_that_base_holds(runtime: Runtime, method: str) -> None:
-    known = {f.claim for found in runtime.facts.by_subject.values() for f in found}
+    known = {f.claim for facts in runtime.facts.by_subject.values() for f in facts}
     for question in QUESTIONS:
         answer = ask(runtime, question, method=method)
         cited = {c.claim for c in answer.citations}
@@ -122,9 +122,9 @@ def test_a_trace_makes_the_same_answer_again(runtime: Runtime, method: str) -> N
 def test_what_is_no_longer_the_same_is_named(runtime: Runtime) -> None:
     answer = ask(runtime, ADVICE).to_json()
     changed = {**answer, "answer": "another", "release": "sha256:old"}
-    found = replay(runtime, changed).differences
-    assert "answer" in found
-    assert any(each.startswith("release") for each in found)
+    differences = replay(runtime, changed).differences
+    assert "answer" in differences
+    assert any(each.startswith("release") for each in differences)
     other = made(Settings.read("paths.max_hops = 1", {}))
     assert "settings: others than then" in replay(other, answer).differences
 

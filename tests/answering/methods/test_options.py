@@ -39,8 +39,8 @@ def outcome(runtime: Runtime, question: str, method: str) -> object:
     answer = ask(runtime, AskRequest(question, method))
     ranked = [(claim, round(score, 6)) for claim, score in answer.trace.claims]
     paths = [(round(path.score, 6), [hop.claim for hop in path.hops]) for path in answer.paths]
-    cited = [each.claim for each in answer.citations]
-    given = [each.iri for each in answer.recommendations]
+    cited = [citation.claim for citation in answer.citations]
+    given = [recommendation.iri for recommendation in answer.recommendations]
     return given, cited, ranked, paths, answer.missing, answer.trace.engine
 
 
@@ -53,13 +53,13 @@ def test_an_option_changes_an_outcome(
     method: str,
     questions: tuple[str, ...],
 ) -> None:
-    changed = Runtime.open(base, Settings.read(f"{option} = {value}", {}))
-    assert any(outcome(plain, q, method) != outcome(changed, q, method) for q in questions)
+    runtime = Runtime.open(base, Settings.read(f"{option} = {value}", {}))
+    assert any(outcome(plain, q, method) != outcome(runtime, q, method) for q in questions)
 
 
 def test_no_option_of_a_method_is_left_out() -> None:
     known = {
-        f"{name}.{each.name}" for name in SECTIONS for each in fields(getattr(Settings(), name))
+        f"{name}.{field.name}" for name in SECTIONS for field in fields(getattr(Settings(), name))
     }
     tried = {option for option, *_ in OPTIONS}
     assert known - tried - ELSEWHERE.keys() == set()

@@ -119,9 +119,9 @@ def test_one_round_is_a_setting(runtime: Runtime) -> None:
 def test_each_recall_can_stand_alone(key: str, by: str) -> None:
     alone = made(settings=f"recall.{key} = 0")
     answer = ask(alone, "绿豆的药性是什么？", method="spot")
-    found = {s["by"]: s["units"] for s in answer.trace.steps if s["step"] == "recall"}
-    assert found[by]
-    assert [units for name, units in found.items() if name != by] == [[]]
+    results = {s["by"]: s["units"] for s in answer.trace.steps if s["step"] == "recall"}
+    assert results[by]
+    assert [units for name, units in results.items() if name != by] == [[]]
 
 
 # layers
@@ -139,13 +139,15 @@ def test_veiled_words_go_to_term_person_chose() -> None:
         ),
     ]
     helped = kitchen_claim("substance-peanut", "relieves", resource("symptom-hard"))
-    found = steps(made(constipation, [helped]), "老人不更衣三日，病机如何？", "layers", "terms")
-    assert [t["term"] for t in found[0]["terms"] if t["word"] == "不更衣"] == [iri("symptom-hard")]
+    results = steps(made(constipation, [helped]), "老人不更衣三日，病机如何？", "layers", "terms")
+    assert [t["term"] for t in results[0]["terms"] if t["word"] == "不更衣"] == [
+        iri("symptom-hard")
+    ]
 
 
 def test_words_of_case_link_to_their_referents(runtime: Runtime) -> None:
-    found = steps(runtime, "目不交睫是什么意思？", "layers", "terms")
-    assert iri("symptom-sleep") in [t["term"] for t in found[0]["terms"]]
+    results = steps(runtime, "目不交睫是什么意思？", "layers", "terms")
+    assert iri("symptom-sleep") in [t["term"] for t in results[0]["terms"]]
 
 
 # therapy
@@ -241,35 +243,37 @@ def test_texts_triples_or_both_are_a_setting(mode: str, has: str, lacks: str) ->
 
 
 def test_ratings_rank_interactions(runtime: Runtime) -> None:
-    found = steps(runtime, "枸杞子", "neighbourhood", "subgraph")[0]
-    assert found["claims"] == len(found["triples"]) > 0
+    results = steps(runtime, "枸杞子", "neighbourhood", "subgraph")[0]
+    assert results["claims"] == len(results["triples"]) > 0
 
 
 def test_a_hub_is_cut_and_that_is_said() -> None:
     small = made(settings="answer.triples_per_node = 2")
-    found = steps(small, "绿豆的药性是什么？", "neighbourhood", "subgraph")[0]
-    assert found["truncated"]
-    assert found["claims"] <= 4
+    results = steps(small, "绿豆的药性是什么？", "neighbourhood", "subgraph")[0]
+    assert results["truncated"]
+    assert results["claims"] <= 4
 
 
 def test_claim_withdrawn_since_index_made_left_out() -> None:
     runtime = made()
     assert ask(runtime, "绿豆的药性是什么？", method="spot").citations
     store = runtime.store
-    gone = next(f for f in runtime.facts.of(iri("substance-mung"), SHIYI.hasNature))
-    store.change(remove=list(store.match(NamedNode(gone.claim), None, None, None)))
+    fact = next(f for f in runtime.facts.of(iri("substance-mung"), SHIYI.hasNature))
+    store.change(remove=list(store.match(NamedNode(fact.claim), None, None, None)))
     later = RuntimeHolder(runtime)
-    later.refresh([gone.claim])
+    later.refresh([fact.claim])
     for method in ("spot", "bm25", "chain", "fused"):
         answer = ask(later.current, "绿豆的药性是什么？", method=method)
-        assert gone.claim not in {c.claim for c in answer.citations}
-        assert gone.claim not in {claim for claim, _ in answer.trace.claims}
+        assert fact.claim not in {c.claim for c in answer.citations}
+        assert fact.claim not in {claim for claim, _ in answer.trace.claims}
 
 
 def test_hub_is_looked_at_by_its_surest_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.answering.methods.method.HUB", 2)
     facts = made().facts
-    found = claims_at(facts, iri("substance-mung"))
-    assert len(found) == 2
+    found_facts = claims_at(facts, iri("substance-mung"))
+    assert len(found_facts) == 2
     mung = (*facts.by_subject[iri("substance-mung")], *facts.by_object[iri("substance-mung")])
-    assert [f.confidence for f in found] == sorted((f.confidence for f in mung), reverse=True)[:2]
+    assert [f.confidence for f in found_facts] == sorted(
+        (f.confidence for f in mung), reverse=True
+    )[:2]

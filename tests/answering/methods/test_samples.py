@@ -74,15 +74,15 @@ def test_sample_is_found_by_paraphrase_and_filed_right(sampled: Runtime) -> None
     for part, least in (("known", 60), ("held", 30)):
         rows = [row for row in ROWS if row["set"] == part]
         assert len(rows) == least
-        found = right = 0
+        result = right = 0
         for row in rows:
             case = by_text[CASES[int(row["case"]) - 1]]
             seen = reported(sampled, row["question"])
-            found += case.iri in seen.cases
+            result += case.iri in seen.cases
             right += not seen.kept or any(seen.kept.startswith(c) for c in row["classes"].split())
             filed = [each.rpartition("gbt-")[2] for each in case.filed]
             assert set(row["classes"].split()) & set(filed), row["case"]
-        assert found / len(rows) >= 0.8, part
+        assert result / len(rows) >= 0.8, part
         assert right / len(rows) >= 0.9, part
 
 
@@ -127,9 +127,9 @@ def test_so_many_cases_are_shown_as_setting_says(sampled: Runtime) -> None:
 def test_what_is_near_to_nothing_filed_under_nothing() -> None:
     way = ClassDescent((("x", 1.4), ("y", 1.5)), ({"step": "descent"}, {"step": "descent"}))
     assert _sure(way, entities=1, limit=0.8) is way
-    far = _sure(way, entities=1, limit=0.6)
-    assert far.leaves == ()
-    assert far.steps[-1]["step"] == "abstained"
+    descent = _sure(way, entities=1, limit=0.6)
+    assert descent.leaves == ()
+    assert descent.steps[-1]["step"] == "abstained"
 
 
 def test_sign_of_many_complaints_gives_way_to_complaint() -> None:
@@ -169,14 +169,14 @@ def test_page_and_api_offer_schools_and_products(sample_kb: Path) -> None:
         assert client.get("/healthz").get_json()["schools"] == [SCHOOL]
         page = client.get("/ask?q=失眠&lang=zh", headers={"Accept": "text/html"}).text
         assert f"<option>{SCHOOL}</option>" in page
-        shown = client.post("/ask", data={"q": "失眠的证型是什么？", "school": SCHOOL}).text
-        assert f"{SCHOOL}之说，未经审核" in shown
+        text = client.post("/ask", data={"q": "失眠的证型是什么？", "school": SCHOOL}).text
+        assert f"{SCHOOL}之说，未经审核" in text
         asked = {"question": "Can I take Sample Turmeric Complex with warfarin?"}
         product = client.post("/api/ask", json=asked).get_json()
         assert product["verdict"]["kind"] == "ask_first"
-        for each in product["linked"]:
-            address = urlparse(each["iri"]).path.removeprefix("/shiyi")
-            assert client.get(address, follow_redirects=True).status_code == 200, each
+        for item in product["linked"]:
+            address = urlparse(item["iri"]).path.removeprefix("/shiyi")
+            assert client.get(address, follow_redirects=True).status_code == 200, item
     finally:
         site.close()
 

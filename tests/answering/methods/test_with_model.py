@@ -150,7 +150,7 @@ def test_an_answer_with_a_model_replays_without_it(
     answer = ask(runtime, ADVICE, method=method, model=model)
     reply = json.loads(json.dumps(answer.to_json(), ensure_ascii=False))
     assert reply["trace"]["exchanges"]
-    assert all(each["prompt"] and each["reply"] for each in reply["trace"]["exchanges"])
+    assert all(item["prompt"] and item["reply"] for item in reply["trace"]["exchanges"])
     before = len(endpoint.asked)
     again = replay(runtime, reply)
     assert again.differences == ()
@@ -160,7 +160,7 @@ def test_an_answer_with_a_model_replays_without_it(
 def test_a_failing_endpoint_replays_its_failure(endpoint: Endpoint, runtime: Runtime) -> None:
     endpoint.say = lambda prompt: (500, "")
     answer = ask(runtime, ADVICE, method="spot", model=chat(endpoint)).to_json()
-    assert any(each["fault"] for each in answer["trace"]["exchanges"])
+    assert any(item["fault"] for item in answer["trace"]["exchanges"])
     assert replay(runtime, answer).differences == ()
 
 

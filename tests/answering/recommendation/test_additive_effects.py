@@ -88,7 +88,7 @@ _MINOR, _SURE, _MAJOR = -1, 1, 2
 
 def _of(thing: str, weight: int = _SURE, end: str = "") -> Record:
     """Return a record of a thing that the question names as ``end``."""
-    ends = tuple(resource(each).value for each in (end or thing).split())
+    ends = tuple(resource(part).value for part in (end or thing).split())
     return Record(resource(thing).value, None, ends, weight)  # type: ignore[arg-type] # the claim is not looked at
 
 
@@ -122,13 +122,13 @@ def test_negative_finding_or_record_of_pair_decides_alone(
 ) -> None:
     safety, bleeding = runtime.safety, _OF["bleeding"]
     warfarin = resource("drug-warfarin").value
-    found = safety.check(resource("supplement-st-johns-wort").value, Person(drugs=(warfarin,)))
-    assert any(f.against == warfarin for f in found)
+    findings = safety.check(resource("supplement-st-johns-wort").value, Person(drugs=(warfarin,)))
+    assert any(f.against == warfarin for f in findings)
     shanyao, pelargonium = _of("substance-shanyao"), _of("supplement-pelargonium")
     monkeypatch.setattr(Safety, "check", lambda *_: ())
     assert _is_unstated(safety, bleeding, shanyao, _of("drug-warfarin"))
     assert not _is_unstated(safety, bleeding, pelargonium, _of("drug-warfarin"))
-    monkeypatch.setattr(Safety, "check", lambda *_: found)
+    monkeypatch.setattr(Safety, "check", lambda *_: findings)
     assert not _is_unstated(
         safety, bleeding, shanyao, _of("drug-warfarin", end="supplement-valerian")
     )
@@ -138,6 +138,6 @@ def test_minor_effect_adds_up_with_major_one_only(runtime: Runtime) -> None:
     danshen, policosanol = (
         (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
     )
-    things = [list_effects(runtime.safety, each[0]) for each in (danshen, policosanol)]
-    assert all(effect_of(runtime.safety, _OF["bleeding"], each) for each in things)
+    things = [list_effects(runtime.safety, row[0]) for row in (danshen, policosanol)]
+    assert all(effect_of(runtime.safety, _OF["bleeding"], thing) for thing in things)
     assert find_shared(runtime.safety, (danshen, policosanol)) == ()

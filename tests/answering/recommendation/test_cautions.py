@@ -30,7 +30,7 @@ def test_advice_asks_once_about_states_with_warnings(
     kitchen_runtime: Runtime, question: str, asked: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
-    sentences = [each.text for each in answer.sentences]
+    sentences = [sentence.text for sentence in answer.sentences]
     assert len(sentences) == len(set(sentences))
     assert answer.text.count(asked) == 1
     assert "孕妇" not in answer.text
@@ -47,8 +47,8 @@ def test_prohibition_of_any_source_is_stated_as_prohibition(runtime: Runtime) ->
             continue
         grades = {
             value
-            for each in evidences.of(claim, "en")
-            for name, value in each.qualifiers
+            for evidence in evidences.of(claim, "en")
+            for name, value in evidence.qualifiers
             if name == "grade"
         }
         if not any(forbids(grade) for grade in grades):

@@ -21,7 +21,11 @@ PROOF = ("不证明有效", "no proof that it works")
 
 def joined(answer: Answer) -> list[str]:
     """Return the sentences that join by an efficacy."""
-    return [each.text for each in answer.sentences if any(result in each.text for result in JOINS)]
+    return [
+        sentence.text
+        for sentence in answer.sentences
+        if any(result in sentence.text for result in JOINS)
+    ]
 
 
 @from_table
@@ -89,9 +93,9 @@ def test_efficacy_reserved_for_doctors_is_not_suggested(runtime: Runtime) -> Non
     facts = runtime.facts
     aims = [f for e in facts.members(SHIYI.Efficacy) for f in facts.of(e, SHIYI.directedAt)]
     assert len(aims) >= 60
-    for each in aims:
-        assert not facts.of(each.subject, SHIYI.hasRedFlag)
-        assert not facts.is_a(each.object, SHIYI.EmergencySign)
+    for fact in aims:
+        assert not facts.of(fact.subject, SHIYI.hasRedFlag)
+        assert not facts.is_a(fact.object, SHIYI.EmergencySign)
 
 
 @from_table
@@ -100,9 +104,11 @@ def test_material_with_effect_is_suggested_with_its_claim(
 ) -> None:
     answer = ask(runtime, question)
     assert answer.recommendations
-    for each in answer.recommendations:
-        facts = [f for claim in each.claims for f in runtime.facts.by_claim[claim]]
-        assert any(f.predicate == SHIYI.hasEfficacy and f.subject == each.iri for f in facts)
+    for recommendation in answer.recommendations:
+        facts = [f for claim in recommendation.claims for f in runtime.facts.by_claim[claim]]
+        assert any(
+            f.predicate == SHIYI.hasEfficacy and f.subject == recommendation.iri for f in facts
+        )
     assert effect in answer.text
     assert "知识库里没有足够的记载" not in answer.text
 
@@ -125,19 +131,19 @@ def test_effects_for_doctors_have_red_flags_in_tables(runtime: Runtime) -> None:
 
 
 def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:
-    free = {each.iri for each in ask(runtime, "吃什么安神").recommendations}
+    free = {recommendation.iri for recommendation in ask(runtime, "吃什么安神").recommendations}
     answer = ask(runtime, "我对大枣过敏，吃什么安神")
-    values = {each.iri for each in answer.recommendations}
+    values = {recommendation.iri for recommendation in answer.recommendations}
     jujube = resource("substance-dazao").value
     parts = {f.object for iri in values for f in runtime.facts.of(iri, SHIYI.hasIngredient)}
     assert values != free
     assert jujube not in values | parts
-    assert any("大枣" in each.text for each in answer.warnings)
+    assert any("大枣" in warning.text for warning in answer.warnings)
 
 
 def test_medicines_of_the_asker_are_heeded_too(runtime: Runtime) -> None:
     answer = ask(runtime, "吃什么补气", profile=Profile(medicines=("华法林",)))
-    assert "人参" not in " ".join(each.label for each in answer.recommendations)
+    assert "人参" not in " ".join(recommendation.label for recommendation in answer.recommendations)
 
 
 _RATED = SHIYI.isEffectiveFor.value
@@ -150,12 +156,12 @@ def parsed(runtime: Runtime) -> Question:
 
 def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
     """Return ways along an effect rated well, one found wanting, and what is nowhere rated."""
-    facts = [f for found in runtime.facts.by_subject.values() for f in found]
-    rated = [f for f in facts if f.predicate.value == _RATED]
+    facts = [f for row in runtime.facts.by_subject.values() for f in row]
+    rated_facts = [f for f in facts if f.predicate.value == _RATED]
     supports = runtime.safety.evidences.supports
     chosen = (
-        next(f for f in rated if supports(f.claim)),
-        next(f for f in rated if not supports(f.claim)),
+        next(f for f in rated_facts if supports(f.claim)),
+        next(f for f in rated_facts if not supports(f.claim)),
         next(f for f in facts if f.predicate == SHIYI.hasEfficacy),
     )
     first, second, third = (
@@ -166,10 +172,10 @@ def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
 
 def test_supplement_needs_rated_effect_where_one_has_it(runtime: Runtime, parsed: Question) -> None:
     well, wanting, plain = _ways(runtime)
-    asked = read(runtime, "which supplement for insomnia")
-    assert asked.wants_supplement
-    assert _drop_unsupported(asked, (well, wanting, plain), runtime.safety) == [well]
-    assert _drop_unsupported(asked, (wanting, plain), runtime.safety) == [plain]
+    question = read(runtime, "which supplement for insomnia")
+    assert question.wants_supplement
+    assert _drop_unsupported(question, (well, wanting, plain), runtime.safety) == [well]
+    assert _drop_unsupported(question, (wanting, plain), runtime.safety) == [plain]
 
 
 def test_other_wishes_are_answered_without_effect(runtime: Runtime, parsed: Question) -> None:
@@ -180,14 +186,16 @@ def test_other_wishes_are_answered_without_effect(runtime: Runtime, parsed: Ques
 def test_of_sources_that_differ_most_careful_rating_counts(runtime: Runtime) -> None:
     evidences, facts = runtime.safety.evidences, runtime.facts
     kinds = {SHIYI.isEffectiveFor, SHIYI.interactsWith}
-    derived = [claim for claim, found in facts.by_claim.items() if found[0].derived]
-    claims = [claim for claim, found in facts.by_claim.items() if found[0].predicate in kinds]
+    derived = [claim for claim, found_facts in facts.by_claim.items() if found_facts[0].derived]
+    claims = [
+        claim for claim, found_facts in facts.by_claim.items() if found_facts[0].predicate in kinds
+    ]
     claims += derived[::20]
     fields = {
         claim: {
             value
-            for each in evidences.of(claim, "en")
-            for name, value in each.qualifiers
+            for evidence in evidences.of(claim, "en")
+            for name, value in evidence.qualifiers
             if name == "rating"
         }
         for claim in claims
@@ -206,4 +214,4 @@ def test_of_sources_that_differ_most_careful_rating_counts(runtime: Runtime) -> 
     for claim, ratings in fields.items():
         assert evidences.rating(claim) == min(ratings, key=gravest.index, default="")
     assert len(differing) > 10
-    assert len([each for each in fields.values() if each]) > 200
+    assert len([field for field in fields.values() if field]) > 200

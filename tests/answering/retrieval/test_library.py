@@ -50,9 +50,9 @@ def test_one_character_name_is_found_where_alone(library: Library) -> None:
 
 
 def test_rare_words_weigh_more(library: Library) -> None:
-    found = library.by_words("失眠 insomnia", 4)
-    assert [h.unit.iri for h in found] == ["claim/3"]
-    assert found[0].score > 0
+    hits = library.by_words("失眠 insomnia", 4)
+    assert [h.unit.iri for h in hits] == ["claim/3"]
+    assert hits[0].score > 0
     assert library.by_words("安眠药", 4) == ()
 
 
@@ -63,16 +63,16 @@ def test_words_of_a_query_language_stay_words(library: Library, hostile: str) ->
 
 
 def test_meaning_finds_what_shares_no_word(library: Library) -> None:
-    found = library.by_meaning("sleeplessness", 1)
-    assert found[0].unit.iri == "claim/3"
-    assert 0 < found[0].score <= 1
+    hits = library.by_meaning("sleeplessness", 1)
+    assert hits[0].unit.iri == "claim/3"
+    assert 0 < hits[0].score <= 1
     assert library.by_meaning("x", 0) == ()
 
 
 def test_kinds_and_claims_narrow_a_recall(library: Library) -> None:
     assert [h.unit.kind for h in library.by_words("百合", 3, (PASSAGE,))] == [PASSAGE]
-    near = library.by_words("性(四气) nature", 3, claims={"claim/1"})
-    assert [h.unit.iri for h in near] == ["claim/1"]
+    hits = library.by_words("性(四气) nature", 3, claims={"claim/1"})
+    assert [h.unit.iri for h in hits] == ["claim/1"]
     assert [u.iri for u in library.texts_of(["claim/3"], (PASSAGE,))] == ["passage/1"]
     assert library.texts_of(["claim/3"], (PASSAGE,))[0].section == "食疗 > 安神"
 
@@ -146,10 +146,10 @@ def test_base_yields_claims_once_and_passages_with_titles() -> None:
         ]
     )
     runtime = bases.runtime([claim])
-    found = list(units(store, runtime.facts))
-    claims = [u.iri for u in found if u.kind == CLAIM]
+    found_units = list(units(store, runtime.facts))
+    claims = [u.iri for u in found_units if u.kind == CLAIM]
     assert len(claims) == len(set(claims)) > 30
-    by_kind = {u.kind: u for u in found if u.kind != CLAIM}
+    by_kind = {u.kind: u for u in found_units if u.kind != CLAIM}
     for kind in (PASSAGE, PAIR, SUMMARY):
         unit = by_kind[kind]
         assert (unit.iri, unit.claims, unit.section) == (
@@ -162,34 +162,34 @@ def test_base_yields_claims_once_and_passages_with_titles() -> None:
 
 def test_index_of_earlier_build_is_not_opened(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", None, tmp_path)
-    stored = Memmap.open(tmp_path / FILE)
-    write(tmp_path / FILE, stored.arrays, **{**stored.about, "format": "5"})
+    memmap = Memmap.open(tmp_path / FILE)
+    write(tmp_path / FILE, memmap.arrays, **{**memmap.about, "format": "5"})
     with pytest.raises(IndexMismatchError, match="shiyi index"):
         Library.open(tmp_path, "r1", None)
 
 
 def test_claims_and_passages_that_bear_them_come_back(tmp_path: Path) -> None:
     claim, other = (f"{ID}claim/{content_hash('姜', 'relieves', end)}" for end in ("感冒", "咳"))
-    found = [
+    found_units = [
         Unit(claim, CLAIM, "姜 缓解 感冒", (claim,)),
         Unit("leaf", PASSAGE, "姜汤", (other, claim)),
     ]
-    Library.build(found, "r1", None, tmp_path)
+    Library.build(found_units, "r1", None, tmp_path)
     library = Library.open(tmp_path, "r1", None)
     assert library.claims() == {claim}
-    assert library.texts_of([claim], (CLAIM, PASSAGE)) == tuple(found)
-    assert library.texts_of([other], (CLAIM, PASSAGE)) == (found[1],)
+    assert library.texts_of([claim], (CLAIM, PASSAGE)) == tuple(found_units)
+    assert library.texts_of([other], (CLAIM, PASSAGE)) == (found_units[1],)
 
 
 def test_file_cut_short_or_of_other_parts_refused(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", open_shipped(), tmp_path)
-    mapped = Memmap.open(tmp_path / FILE)
+    memmap = Memmap.open(tmp_path / FILE)
     for name, other in (
         ("vectors", np.zeros((2, 192), np.float32)),
         ("kinds", np.zeros(9, np.uint8)),
         ("tantivy/meta.json", np.zeros(9, np.uint8)),
     ):
-        write(tmp_path / FILE, {**mapped.arrays, name: other}, **mapped.about)
+        write(tmp_path / FILE, {**memmap.arrays, name: other}, **memmap.about)
         with pytest.raises(IndexMismatchError, match="shiyi index"):
             Library.open(tmp_path, "r1", open_shipped())
 
@@ -209,8 +209,8 @@ def test_words_weigh_what_okapi_says() -> None:
             total += rarity * times * 2.2 / (times + 1.2 * length)
         return total
 
-    found = {hit.unit.iri: hit.score for hit in library.by_words("姜 茶", 9)}
-    assert found == pytest.approx({f"u{i}": weigh(i) for i in range(4)}, rel=1e-5)
+    results = {hit.unit.iri: hit.score for hit in library.by_words("姜 茶", 9)}
+    assert results == pytest.approx({f"u{i}": weigh(i) for i in range(4)}, rel=1e-5)
 
 
 def test_many_changes_one_after_another_are_found(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def test_ten_paths_are_not_one() -> None:
     ]
     other = Path((Hop("a", "p", "small", "s", 0.1), Hop("small", "p", "z", "t", 0.1)))
     rank = {f"e{i}": 2.0 for i in range(20)} | {"hub": 9.0}
-    shown = diverse(score_paths([*hub, other], rank, SCORERS["sum"]), 10)
-    assert other.hops in [path.hops for path in shown]
+    shown_paths = diverse(score_paths([*hub, other], rank, SCORERS["sum"]), 10)
+    assert other.hops in [path.hops for path in shown_paths]
     assert (
         sum(
             path.hops[1].start == "hub"
@@ -55,46 +55,46 @@ def test_ten_paths_are_not_one() -> None:
 
 
 def test_both_engines_answer_alike() -> None:
-    found = []
+    results = []
     for engine in ENGINES:
         answer = ask(bases.runtime(settings=Settings(paths=PathSettings(engine=engine))), SLEEP)
         assert answer.trace.engine == engine
-        found.append((answer.text, answer.paths, answer.trace.queries))
-    assert found[0] == found[1]
+        results.append((answer.text, answer.paths, answer.trace.queries))
+    assert results[0] == results[1]
 
 
 def test_above_bound_of_cost_adjacency_is_walked() -> None:
-    found = []
+    results = []
     for bound, engine in ((0, ADJACENCY), (10_000, SPARQL)):
         answer = ask(bases.runtime(settings=Settings(paths=PathSettings(sparql_hops=bound))), SLEEP)
         assert answer.trace.engine == engine
-        found.append((answer.text, answer.paths))
-    assert found[0] == found[1]
+        results.append((answer.text, answer.paths))
+    assert results[0] == results[1]
 
 
 def test_both_engines_gather_the_same_paths() -> None:
     seeds = [iri for iri in bases.runtime().facts.classes if "symptom" in iri or "syndrome" in iri]
-    found = []
+    results = []
     for engine in ENGINES:
-        made = bases.runtime(settings=Settings(paths=PathSettings(engine=engine)))
-        got = made.retriever.retrieve(seeds, EDIBLE, 10, 0.3)
-        found.append((got.paths, got.shown, got.relation_paths, got.queries))
-    assert found[0] == found[1]
-    assert len(found[0][0]) > 3
+        runtime = bases.runtime(settings=Settings(paths=PathSettings(engine=engine)))
+        got = runtime.retriever.retrieve(seeds, EDIBLE, 10, 0.3)
+        results.append((got.paths, got.shown, got.relation_paths, got.queries))
+    assert results[0] == results[1]
+    assert len(results[0][0]) > 3
 
 
 def test_hub_paths_that_may_be_shown_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = bases.runtime(
+    runtime = bases.runtime(
         settings=Settings(paths=PathSettings(engine=ADJACENCY, scorer="mean_entities"))
     )
-    seeds = [iri for iri in made.facts.classes if "symptom" in iri or "syndrome" in iri]
-    whole = made.retriever.retrieve(seeds, EDIBLE, 10, 0.0)
+    seeds = [iri for iri in runtime.facts.classes if "symptom" in iri or "syndrome" in iri]
+    whole = runtime.retriever.retrieve(seeds, EDIBLE, 10, 0.0)
     monkeypatch.setattr(paths, "_ALL", 1)
     monkeypatch.setattr(paths, "_ENDS", 3)
     monkeypatch.setattr(paths, "_WAYS", 1)
     monkeypatch.setattr(paths, "_BEST", len(whole.paths) // 2)
     favoured = {path.hops[-1].end for path in whole.paths[-2:]}
-    cut = made.retriever.retrieve(seeds, EDIBLE, 10, 0.0, favoured=favoured)
+    cut = runtime.retriever.retrieve(seeds, EDIBLE, 10, 0.0, favoured=favoured)
     assert set(cut.paths) <= set(whole.paths)
     assert len(cut.paths) < len(whole.paths)
     assert cut.paths[:1] == whole.paths[:1]
@@ -107,9 +107,9 @@ def test_an_unknown_engine_or_scorer_is_refused() -> None:
     with pytest.raises(FormatError):
         bases.runtime(settings=Settings(paths=PathSettings(engine="magic")))
 
-    made = bases.runtime(settings=Settings(paths=PathSettings(scorer="magic")))
+    runtime = bases.runtime(settings=Settings(paths=PathSettings(scorer="magic")))
     with pytest.raises(FormatError):
-        ask(made, "失眠吃什么好？")
+        ask(runtime, "失眠吃什么好？")
 
 
 OTHER_RANKINGS = {
@@ -127,11 +127,11 @@ RANKED_QUESTIONS = (
 
 
 def recommended(runtime: Runtime) -> list[list[str]]:
-    answers = [ask(runtime, each, method="paths") for each in RANKED_QUESTIONS]
+    answers = [ask(runtime, question, method="paths") for question in RANKED_QUESTIONS]
     for answer in answers:
         ends = {path.hops[-1].end for path in answer.paths}
-        assert {each.iri for each in answer.recommendations} <= ends
-    return [[each.iri for each in answer.recommendations] for answer in answers]
+        assert {recommendation.iri for recommendation in answer.recommendations} <= ends
+    return [[recommendation.iri for recommendation in answer.recommendations] for answer in answers]
 
 
 @pytest.mark.parametrize("changed", OTHER_RANKINGS)

@@ -59,28 +59,33 @@ def test_gravest_pairs_come_first_with_claims(runtime: Runtime) -> None:
 
 
 def test_effects_of_medicines_add_up_without_recorded_pair(runtime: Runtime) -> None:
-    found = checked(runtime, "warfarin", "aspirin", "vitamin D")
-    assert severity(found, "warfarin", "aspirin") == "unrated"
-    assert {each.things for each in found.effects} == {("warfarin", "aspirin")}
-    assert all(each.claims for each in found.effects)
-    assert all("arfarin and aspirin" in each.text for each in found.effects)
+    report = checked(runtime, "warfarin", "aspirin", "vitamin D")
+    assert severity(report, "warfarin", "aspirin") == "unrated"
+    assert {effect.things for effect in report.effects} == {("warfarin", "aspirin")}
+    assert all(effect.claims for effect in report.effects)
+    assert all("arfarin and aspirin" in effect.text for effect in report.effects)
 
 
 def test_ingredients_of_a_dish_are_checked_and_counted(runtime: Runtime) -> None:
-    found = check_things(runtime, ("黄芪炖鸡", "华法林", "生姜"), Profile(), "zh")
-    assert [each.label for each in found.things[0].ingredients] == ["黄芪", "生姜", "大枣", "鸡肉"]
-    pair = found.between("华法林", "黄芪炖鸡")
+    report = check_things(runtime, ("黄芪炖鸡", "华法林", "生姜"), Profile(), "zh")
+    assert [concept.label for concept in report.things[0].ingredients] == [
+        "黄芪",
+        "生姜",
+        "大枣",
+        "鸡肉",
+    ]
+    pair = report.between("华法林", "黄芪炖鸡")
     assert pair is not None
     assert "含黄芪" in pair.reasons[0].text
-    assert [(each.ingredient.label, each.things) for each in found.duplicates] == [
+    assert [(duplicate.ingredient.label, duplicate.things) for duplicate in report.duplicates] == [
         ("生姜", ("黄芪炖鸡", "生姜"))
     ]
 
 
 def test_one_thing_under_two_names_is_taken_twice(runtime: Runtime) -> None:
-    found = checked(runtime, "Tylenol", "paracetamol")
-    assert [each.things for each in found.duplicates] == [("Tylenol", "paracetamol")]
-    assert "twice" in found.pairs[0].reasons[-1].text
+    report = checked(runtime, "Tylenol", "paracetamol")
+    assert [duplicate.things for duplicate in report.duplicates] == [("Tylenol", "paracetamol")]
+    assert "twice" in report.pairs[0].reasons[-1].text
 
 
 @from_table
@@ -88,32 +93,32 @@ def test_medicines_of_one_ingredient_take_it_twice(
     runtime: Runtime, things: tuple[str, str], text: str
 ) -> None:
     language = "en" if things[0].isascii() else "zh"
-    found = check_things(runtime, things, Profile(), language)
-    assert any(text in each.text for each in found.pairs[0].reasons)
-    assert things in {each.things for each in found.duplicates}
+    report = check_things(runtime, things, Profile(), language)
+    assert any(text in reason.text for reason in report.pairs[0].reasons)
+    assert things in {duplicate.things for duplicate in report.duplicates}
     mark = "和{}能一起吃吗？" if language == "zh" else " with {}: can I take both?"
     answer = ask(runtime, AskRequest(things[0] + mark.format(things[1])))
-    assert any(text in each.text for each in answer.warnings)
+    assert any(text in warning.text for warning in answer.warnings)
     assert text in answer.text
     alone = ask(runtime, AskRequest(things[0] + mark.format("warfarin")))
     assert text not in alone.text
 
 
 def test_misspelt_medicine_is_asked_back_and_not_checked(runtime: Runtime) -> None:
-    found = checked(runtime, "wafarin", "ginkgo", "fish oil")
-    wrong = found.things[0]
+    report = checked(runtime, "wafarin", "ginkgo", "fish oil")
+    wrong = report.things[0]
     assert wrong.to_json()["iri"] is None
     assert wrong.suggestions[0].label == "warfarin"
-    assert all("wafarin" not in (each.a, each.b) for each in found.pairs)
+    assert all("wafarin" not in (pair.a, pair.b) for pair in report.pairs)
 
 
 def test_profile_adds_conditions(runtime: Runtime) -> None:
     alone = checked(runtime, "ginkgo", "vitamin D")
-    names = [each.label for each in alone.things[0].meanings]
+    names = [concept.label for concept in alone.things[0].meanings]
     assert names == ["Ginkgo biloba leaf extract", "ginkgo seed"]  # the supplement first
-    found = checked(runtime, "ginkgo", "vitamin D", pregnant=True)
-    added = {each.condition.label for each in found.conditions} - {
-        each.condition.label for each in alone.conditions
+    report = checked(runtime, "ginkgo", "vitamin D", pregnant=True)
+    added = {concern.condition.label for concern in report.conditions} - {
+        concern.condition.label for concern in alone.conditions
     }
     assert added == {"pregnant women"}
 
@@ -132,14 +137,14 @@ def test_too_many_things_are_refused(runtime: Runtime) -> None:
 def test_fifteen_things_take_less_than_the_limit(runtime: Runtime) -> None:
     checked(runtime, *FIFTEEN)
     began = time.perf_counter()
-    found = checked(runtime, *FIFTEEN)
+    report = checked(runtime, *FIFTEEN)
     assert time.perf_counter() - began < 0.3
-    assert len(found.pairs) == 105
+    assert len(report.pairs) == 105
 
 
 def test_check_is_served_as_json(client: FlaskClient) -> None:
     values = client.post("/api/check", json={"things": ["warfarin", "ginkgo"]}).get_json()
-    assert [each["text"] for each in values["things"]] == ["warfarin", "ginkgo"]
+    assert [value["text"] for value in values["things"]] == ["warfarin", "ginkgo"]
     assert values["pairs"][0]["severity"] == "major"
     assert client.post("/api/check", json={"things": ["warfarin"]}).status_code == 400
     assert client.post("/api/check", json={"things": ["a"] * 21}).status_code == 400

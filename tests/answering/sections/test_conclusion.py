@@ -45,8 +45,8 @@ def _urgent(answer: Answer) -> str:
 
 def test_numbers_to_call_are_those_of_country(runtime: Runtime) -> None:
     def within(country: str) -> Runtime:
-        chosen = replace(Settings().answer, country=country)
-        return replace(runtime, settings=replace(runtime.settings, answer=chosen))
+        settings = replace(Settings().answer, country=country)
+        return replace(runtime, settings=replace(runtime.settings, answer=settings))
 
     question = "I want to end my life"
     assert "988" in _urgent(ask(runtime, question))

@@ -43,8 +43,8 @@ def test_medicines_come_last_among_what_is_best_avoided(runtime: Runtime) -> Non
 
 def test_what_a_medicine_forbids_is_its_interactions(runtime: Runtime) -> None:
     answer = ask(runtime, "吃华法林要避免什么食物")
-    found = {c.predicate.iri for c in answer.citations}
-    assert found == {f"{VOCAB}interactsWith", f"{VOCAB}guidance"}
+    results = {c.predicate.iri for c in answer.citations}
+    assert results == {f"{VOCAB}interactsWith", f"{VOCAB}guidance"}
     assert len(answer.citations) > 3
     assert answer.recommendations == ()
 
@@ -71,11 +71,11 @@ def test_sign_told_in_sentence_not_read_as_emergency(runtime: Runtime, question:
 def test_list_meets_every_condition_that_its_words_set(
     runtime: Runtime, question: str, conditions: set[str], named: set[str], absent: set[str]
 ) -> None:
-    found = {
+    results = {
         f"{c.property} {c.operator} {c.value.split('|')[0].rpartition('/')[2]}".rstrip()
         for c in read(runtime, question).frame.conditions
     }
-    assert found == conditions
+    assert results == conditions
     text = ask(runtime, question).text
     assert {each for each in named if each not in text} == set()
     assert {each for each in absent if each in text} == set()

@@ -24,8 +24,8 @@ GINKGO = AskRequest("Can I take ginkgo with warfarin?")
 @pytest.fixture(scope="module")
 def runtime(runtime: Runtime) -> Runtime:
     """Return the base without guidance, so that relations alone decide."""
-    found = (f for facts in runtime.facts.by_subject.values() for f in facts)
-    return runtime.with_changes({f.claim for f in found if f.predicate == SHIYI.guidance}, ())
+    found_facts = (f for facts in runtime.facts.by_subject.values() for f in facts)
+    return runtime.with_changes({f.claim for f in found_facts if f.predicate == SHIYI.guidance}, ())
 
 
 @pytest.fixture(scope="module")
@@ -42,29 +42,29 @@ def test_verdict_falls_with_the_claim_it_rests_on(runtime: Runtime) -> None:
     assert claim.predicate.iri == SHIYI.contraindicatedIn.value
     answer = ask(runtime.with_changes({claim.claim}, ()), request)
     assert answer.verdict.kind == "not_on_record"
-    assert claim.claim not in {each.claim for each in answer.citations}
+    assert claim.claim not in {citation.claim for citation in answer.citations}
 
 
 def test_smallest_set_has_every_claim_it_needs(runtime: Runtime, ginkgo: Pivots) -> None:
     """The extract, its class of medicines and the leaf all warn of warfarin: none decides alone."""
     [pivot] = ginkgo.pivots
     assert ginkgo.complete
-    claims = {each.claim for each in pivot.claims}
+    claims = {citation.claim for citation in pivot.claims}
     assert len(claims) == 3
-    cited = {each.claim for each in ask(runtime, GINKGO).citations}
+    cited = {citation.claim for citation in ask(runtime, GINKGO).citations}
 
     def verdict(withheld: Collection[str]) -> str:
         return ask(runtime.with_changes(withheld, ()), GINKGO).verdict.severity
 
     assert {verdict({each}) for each in cited | claims} == {"major"}
-    assert {verdict(claims - {each}) for each in claims} == {"major"}
+    assert {verdict(claims - {claim}) for claim in claims} == {"major"}
     assert verdict(claims) == "moderate"
     assert not claims <= cited  # one is cited where the others are withheld
 
 
 def test_recommendation_is_dropped_without_its_claims(runtime: Runtime) -> None:
     request = AskRequest("便秘吃什么好")
-    labels = {each.label for each in ask(runtime, request).recommendations}
+    labels = {recommendation.label for recommendation in ask(runtime, request).recommendations}
     dropped = {p.now for p in find_pivots(runtime, request, asks=20).pivots if not p.then}
     assert labels
     assert dropped == labels
@@ -77,7 +77,7 @@ def test_limit_of_questions_is_said(runtime: Runtime) -> None:
 def test_accepting_a_candidate_changes_a_verdict(runtime: Runtime) -> None:
     claim, place = NamedNode(f"{ID}claim/{'0' * 32}"), graph("candidates")
     goji, pregnant = (
-        NamedNode(f"{ID}{each}") for each in ("substance-gouqizi", "population-pregnant")
+        NamedNode(f"{ID}{term}") for term in ("substance-gouqizi", "population-pregnant")
     )
     candidate = [
         Quad(claim, RDF.reifies, Triple(goji, SHIYI.contraindicatedIn, pregnant), place),
@@ -85,10 +85,10 @@ def test_accepting_a_candidate_changes_a_verdict(runtime: Runtime) -> None:
         Quad(claim, SHIYI.confidence, Literal(0.9), place),
     ]
     request = AskRequest("孕妇能吃枸杞吗")
-    accepted = OxigraphStore.in_memory()
-    accepted.load_quads(candidate)
-    found = find_pivots(replace(runtime, store=accepted), request).pivots
-    [pivot] = [each for each in found if each.change == "accept"]
+    store = OxigraphStore.in_memory()
+    store.load_quads(candidate)
+    pivots = find_pivots(replace(runtime, store=store), request).pivots
+    [pivot] = [each for each in pivots if each.change == "accept"]
     assert (pivot.outcome, pivot.then) == ("verdict", "do_not_combine contraindicated")
     assert pivot.claims[0].claim == claim.value
     assert ask(runtime, request).verdict.kind == "ask_first"
@@ -100,9 +100,9 @@ def test_pivots_are_served_as_json_and_in_fold(starter_kb: Path) -> None:
     question = {"q": "婴儿可以吃蜂蜜吗", "lang": "en"}
     try:
         reply = client.get("/api/ask/pivots", query_string=question).get_json()
-        assert [each["then"] for each in reply["pivots"]] == ["not_on_record"]
-        asked = client.get("/ask", query_string=question).text
-        fold = unescape(re.search(r'href="(/ask\?[^"]+pivots=1)#pivots"', asked)[1])  # type: ignore[index]
+        assert [item["then"] for item in reply["pivots"]] == ["not_on_record"]
+        text = client.get("/ask", query_string=question).text
+        fold = unescape(re.search(r'href="(/ask\?[^"]+pivots=1)#pivots"', text)[1])  # type: ignore[index]
         shown = client.get(fold).text
         assert '<details class="pivots" id="pivots" open>' in shown
         assert reply["pivots"][0]["claims"][0]["claim"].rpartition("/")[2] in shown

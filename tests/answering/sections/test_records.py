@@ -22,7 +22,7 @@ def test_recorded_pairs_are_seldom_not_on_record(runtime: Runtime, language: str
         claims = random.Random(29).sample(claims, 40)  # noqa: S311 - a draw, no secret
     kinds = []
     for fact in claims:
-        ends = (runtime.facts.label(each, language) for each in (fact.subject, fact.object))
+        ends = (runtime.facts.label(name, language) for name in (fact.subject, fact.object))
         request = AskRequest(FORMS[language].format(*ends), language=language)
         kinds.append(ask(runtime, request).verdict.kind)
     assert kinds.count("not_on_record") <= 0.05 * len(kinds)
@@ -34,10 +34,10 @@ def test_what_is_in_thing_told_and_permits_nothing(
 ) -> None:
     answer = ask(runtime, AskRequest(question))
     assert answer.verdict.kind == kind
-    joined = [
+    citations = [
         c for c in answer.citations if c.predicate.iri.endswith(("hasIngredient", "hasNutrient"))
     ]
-    assert bool(joined) == (kind == "record")
+    assert bool(citations) == (kind == "record")
 
 
 @from_table

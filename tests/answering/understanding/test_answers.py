@@ -20,11 +20,11 @@ def _has(text: str, parts: str) -> bool:
 
 def _claims(answer: Answer, part: str) -> int:
     """Return how many claims the first sentence with a part rests on."""
-    return next((len(each.claims) for each in answer.sentences if part in each.text), 0)
+    return next((len(sentence.claims) for sentence in answer.sentences if part in sentence.text), 0)
 
 
 def _severities(answer: Answer) -> set[str]:
-    return {each.severity for each in answer.warnings}
+    return {warning.severity for warning in answer.warnings}
 
 
 def _are_ordered(answer: Answer, parts: str) -> bool:
@@ -35,10 +35,10 @@ def _are_ordered(answer: Answer, parts: str) -> bool:
 def _guidance(answer: Answer) -> set[str]:
     """Return subject and topic of each piece of guidance that is cited."""
     return {
-        f"{local_name(each.subject.iri)} {topic}"
-        for each in answer.citations
-        if each.predicate.iri == SHIYI.guidance.value
-        for name, topic in each.evidence[0].qualifiers
+        f"{local_name(citation.subject.iri)} {topic}"
+        for citation in answer.citations
+        if citation.predicate.iri == SHIYI.guidance.value
+        for name, topic in citation.evidence[0].qualifiers
         if name == "topic"
     }
 
@@ -57,7 +57,8 @@ _HAVE: Final[dict[str, Callable[[Answer, str], bool]]] = {
     "advice": lambda answer, least: len(answer.recommendations) >= int(least),
     "advised": lambda answer, part: any(_has(r.label, part) for r in answer.recommendations),
     "advised among": lambda answer, names: (
-        {each.label for each in answer.recommendations} <= set(names.split("、"))
+        {recommendation.label for recommendation in answer.recommendations}
+        <= set(names.split("、"))
     ),
     "advised only": lambda answer, name: [r.label for r in answer.recommendations] == [name],
     "citations": lambda answer, least: len(answer.citations) >= int(least),
@@ -83,20 +84,20 @@ _HAVE: Final[dict[str, Callable[[Answer, str], bool]]] = {
     "text": lambda answer, part: _has(answer.text, part),
     "verdict": lambda answer, kind: answer.verdict.kind == kind,
     "verdict text": lambda answer, part: _has(answer.verdict.text, part),
-    "warning": lambda answer, part: any(_has(each.text, part) for each in answer.warnings),
+    "warning": lambda answer, part: any(_has(warning.text, part) for warning in answer.warnings),
     "warning opens": lambda answer, part: any(w.text.startswith(part) for w in answer.warnings),
 }
 
 
 def unmet(answer: Answer, expected: list[str]) -> list[str]:
     """Return what an answer does not meet of what is expected of it."""
-    found = []
+    results = []
     for each in expected:
         key, _, value = each.removeprefix("no ").removeprefix("not ").partition(": ")
         met = _HAVE[key](answer, value) if value else bool(_ARE[key](answer))
         if met is each.startswith(("no ", "not ")):
-            found.append(each)
-    return found
+            results.append(each)
+    return results
 
 
 @from_table

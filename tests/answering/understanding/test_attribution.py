@@ -13,8 +13,8 @@ from tests.tables import from_table
 
 def stored(runtime: Runtime, text: str) -> set[str]:
     person = read(runtime, text).person
-    every = (*person.states, *person.drugs, *person.allergies, *person.left_out)
-    return {iri.rpartition("/")[2].partition("-")[2] for iri in every}
+    states = (*person.states, *person.drugs, *person.allergies, *person.left_out)
+    return {iri.rpartition("/")[2].partition("-")[2] for iri in states}
 
 
 @from_table
@@ -75,9 +75,9 @@ def test_state_of_asker_is_not_applied_to_another(runtime: Runtime) -> None:
 @from_table
 def test_how_long_something_lasts_is_no_age(runtime: Runtime, text: str, age: str) -> None:
     stages = read(runtime, text).populations
-    found = [each for each in stages if each.endswith(("infant", "child", "elderly"))]
-    assert (found[0] if found else "").endswith(age)
-    assert bool(found) == bool(age)
+    results = [stage for stage in stages if stage.endswith(("infant", "child", "elderly"))]
+    assert (results[0] if results else "").endswith(age)
+    assert bool(results) == bool(age)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -13,15 +13,15 @@ WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_thing_named_beside_wish_for_advice_is_checked(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, WORT, method=method)
-    (warned,) = [w for w in answer.warnings if w.severity == "interaction" and "major" in w.text]
-    assert warned.text.startswith("St John's wort")
+    (warning,) = [w for w in answer.warnings if w.severity == "interaction" and "major" in w.text]
+    assert warning.text.startswith("St John's wort")
 
 
 def test_what_gout_forbids_is_named_by_groups(runtime: Runtime) -> None:
     (line,) = [
         s.text for s in ask(runtime, "痛风要避免什么食物").sentences if "少用或不用" in s.text
     ]
-    names = {each.partition("（")[0] for each in line.partition("：")[2].strip("。").split("、")}
+    names = {part.partition("（")[0] for part in line.partition("：")[2].strip("。").split("、")}
     assert "动物内脏" in names  # a group before its members
     assert "冷饮" not in line
 

@@ -29,7 +29,7 @@ _NUMBERS = re.compile("（[^（）]*120[^（）]*）")  # of other regions too, 
 def test_question_says_same_where_folding_changes_its_length(
     runtime: Runtime, question: str, before: str
 ) -> None:
-    plain, typed = (read(runtime, each) for each in (question, before + question))
+    plain, typed = (read(runtime, name) for name in (question, before + question))
     assert typed.person == plain.person
     assert typed.theirs == plain.theirs
     assert [f.within for f in typed.frame.focus] == [f.within for f in plain.frame.focus]
@@ -43,8 +43,8 @@ def test_question_says_same_where_folding_changes_its_length(
 def test_an_answer_is_the_same_in_either_script(
     runtime: Runtime, simplified: str, traditional: str
 ) -> None:
-    one, other = (ask(runtime, each) for each in (simplified, traditional))
-    texts = [to_traditional(fold(_NUMBERS.sub("", each.text))) for each in (one, other)]
+    one, other = (ask(runtime, name) for name in (simplified, traditional))
+    texts = [to_traditional(fold(_NUMBERS.sub("", answer.text))) for answer in (one, other)]
     assert texts[0] == texts[1]
     assert [w.claims for w in one.warnings] == [w.claims for w in other.warnings]
 
@@ -60,14 +60,14 @@ def test_allergy_is_read_in_other_script_and_spacing(runtime: Runtime) -> None:
 
 @from_table
 def test_profile_is_same_in_any_typing(runtime: Runtime, typed: str, plain: str) -> None:
-    result, expected = (profile_in(runtime, each) for each in (typed, plain))
+    result, profile = (profile_in(runtime, name) for name in (typed, plain))
     assert (result.pregnant, result.lactating, result.age) == (
-        expected.pregnant,
-        expected.lactating,
-        expected.age,
+        profile.pregnant,
+        profile.lactating,
+        profile.age,
     )
     assert result != Profile()
-    for one, other in ((result.allergies, expected.allergies), (result.avoids, expected.avoids)):
+    for one, other in ((result.allergies, profile.allergies), (result.avoids, profile.avoids)):
         assert [*map(fold, one)] == [*map(fold, other)]
 
 
@@ -82,15 +82,15 @@ def test_a_follow_up_is_read_in_either_script(runtime: Runtime) -> None:
     "text", ["我不吃猪肉", "I don’t eat", "ＶＣ片，好吗？", "", "🙂", "β-胡萝卜素"]
 )
 def test_every_character_stays_where_it_is(text: str) -> None:
-    folded = QuestionText.of(text).aligned
-    assert len(folded) == len(text)
+    aligned = QuestionText.of(text).aligned
+    assert len(aligned) == len(text)
     if len(fold(text)) == len(text):
-        assert folded == fold(text)
+        assert aligned == fold(text)
 
 
 def linked(runtime: Runtime, question: str) -> set[str]:
-    found = ask(runtime, question).linked
-    return {m.iri.rpartition("/")[2] for m in found if m.iri and not m.negated}
+    mentions = ask(runtime, question).linked
+    return {m.iri.rpartition("/")[2] for m in mentions if m.iri and not m.negated}
 
 
 @from_table
@@ -105,10 +105,10 @@ def test_nothing_is_guessed_that_was_not_said(runtime: Runtime, question: str, s
 
 @from_table
 def test_the_three_highs_are_three_states(runtime: Runtime, question: str, also: str) -> None:
-    found = linked(runtime, question)
-    assert {"disease-hypertensive-disorder", "disease-hyperlipidemia"} <= found
-    assert "disease-diabetes-mellitus" in found
-    assert not also or "disease-hyperuricemia" in found
+    results = linked(runtime, question)
+    assert {"disease-hypertensive-disorder", "disease-hyperlipidemia"} <= results
+    assert "disease-diabetes-mellitus" in results
+    assert not also or "disease-hyperuricemia" in results
 
 
 def test_a_railway_is_no_illness(runtime: Runtime) -> None:
@@ -124,9 +124,9 @@ def test_exclusion_lasts_for_session_until_dropped(runtime: Runtime) -> None:
     context = context_after(runtime, ["我不吃羊肉，也对花生过敏，血虚吃什么"])
     assert context.profile == Profile(allergies=("花生",), avoids=("羊肉",))
     turn = converse(runtime, "冬天手脚冰凉吃什么", context)
-    assert not any("羊肉" in each.label for each in turn.answer.recommendations)
-    asked = converse(runtime, "当归生姜羊肉汤能喝吗", context).answer
-    assert any("不吃" in w.text for w in asked.warnings)
+    assert not any("羊肉" in recommendation.label for recommendation in turn.answer.recommendations)
+    answer = converse(runtime, "当归生姜羊肉汤能喝吗", context).answer
+    assert any("不吃" in w.text for w in answer.warnings)
     freed = context.without({("avoids", "羊肉")})
     assert freed.profile == Profile(allergies=("花生",))
     assert not any("不吃" in w.text for w in converse(runtime, "羊肉能吃吗", freed).answer.warnings)

@@ -21,16 +21,18 @@ def test_only_what_is_of_form_asked_for_suggested(
 ) -> None:
     answer = ask(runtime, question)
     assert answer.recommendations
-    for each in answer.recommendations:
-        assert _made(runtime, each.iri).intersection(methods), each.label
+    for recommendation in answer.recommendations:
+        assert _made(runtime, recommendation.iri).intersection(methods), recommendation.label
     assert not any(result in answer.text for result in _MISSED)
 
 
 @from_table
 def test_other_preparations_are_offered_where_none_fits(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
-    others = [r for r in answer.recommendations if not _made(runtime, r.iri) & {"wine", "stew"}]
-    assert not others or any(result in answer.text for result in _MISSED)
+    recommendations = [
+        r for r in answer.recommendations if not _made(runtime, r.iri) & {"wine", "stew"}
+    ]
+    assert not recommendations or any(result in answer.text for result in _MISSED)
 
 
 @from_table
@@ -38,10 +40,10 @@ def test_a_fruit_or_a_vegetable_is_one(runtime: Runtime, question: str, group: s
     answer = ask(runtime, question)
     assert answer.recommendations
     kinds = runtime.facts.below(resource(f"foodgroup-{group}").value)
-    for each in answer.recommendations:
-        near = runtime.facts.above(each.iri)
+    for recommendation in answer.recommendations:
+        near = runtime.facts.above(recommendation.iri)
         groups = {f.object for n in near for f in runtime.facts.of(n, SHIYI.hasFoodGroup)}
-        assert groups.intersection(kinds), each.label
+        assert groups.intersection(kinds), recommendation.label
 
 
 @from_table

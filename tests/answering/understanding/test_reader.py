@@ -34,22 +34,26 @@ def reader() -> Reader:
 
 
 def test_utterances_cover_every_ask_by_families_of_wording() -> None:
-    every = utterances()
-    assert len(every) >= 3000
-    counts = Counter(each.labels["ask"] for each in every)
+    all_utterances = utterances()
+    assert len(all_utterances) >= 3000
+    counts = Counter(each.labels["ask"] for each in all_utterances)
     assert counts.keys() == set(ASKS)
     assert min(counts.values()) >= 50
-    assert len({each.id for each in every}) == len(every) == len({each.text for each in every})
+    assert (
+        len({each.id for each in all_utterances})
+        == len(all_utterances)
+        == len({each.text for each in all_utterances})
+    )
     folds: dict[str, set[int]] = {}
-    for each in every:
-        folds.setdefault(each.family, set()).add(each.fold)
-    assert all(len(found) == 1 for found in folds.values())
-    assert {f for found in folds.values() for f in found} == set(range(5))
+    for utterance in all_utterances:
+        folds.setdefault(utterance.family, set()).add(utterance.fold)
+    assert all(len(fold) == 1 for fold in folds.values())
+    assert {f for fold in folds.values() for f in fold} == set(range(5))
 
 
 def test_the_reader_is_small_and_fast(reader: Reader) -> None:
     assert SHIPPED.stat().st_size < 1_000_000
-    questions = [each.text for each in utterances()[::20]]
+    questions = [utterance.text for utterance in utterances()[::20]]
     spent = []
     for question in questions:
         started = thread_time()
@@ -60,23 +64,23 @@ def test_the_reader_is_small_and_fast(reader: Reader) -> None:
 
 @pytest.mark.neural
 def test_training_gives_the_weights_that_are_shipped(tmp_path: Path) -> None:
-    path, measured = train_reader(tmp_path / "reader.safetensors")
+    path, measures = train_reader(tmp_path / "reader.safetensors")
     new, shipped = Memmap.open(path), Memmap.open(SHIPPED)
     assert new.about == shipped.about
     for name in shipped.arrays:
         assert np.allclose(new[name], shipped[name], atol=1, rtol=1e-2), name
-    assert measured.accuracy["ask"] >= 0.78
-    assert measured.alarm_recall >= 0.85
-    assert measured.false_alarm <= 0.03
-    assert measured.error <= 0.06
+    assert measures.accuracy["ask"] >= 0.78
+    assert measures.alarm_recall >= 0.85
+    assert measures.false_alarm <= 0.03
+    assert measures.error <= 0.06
 
 
 @from_table
 def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
-    assert question not in {each.text.raw for each in utterances()}
+    assert question not in {utterance.text.raw for utterance in utterances()}
     frame = reader.read(QuestionText.of(question))
     assert frame.ask == read
-    assert sum(each.p for each in frame.asks) == pytest.approx(1, abs=1e-3)
+    assert sum(intent.p for intent in frame.asks) == pytest.approx(1, abs=1e-3)
 
 
 @from_table
@@ -144,7 +148,7 @@ def test_what_must_be_stated_first(
     texts = {key: sentences()[key][place] for _, key, *_ in rows("precautions")}
     known = {text.format(**numbers)[:-1]: key for key, text in texts.items()}
     unverified = " (common knowledge, not verified)." if place else "（行业常识，未核对）。"
-    stated = {w.text.removesuffix(unverified): w for w in answer.warnings}
-    found = {known[text]: w.severity for text, w in stated.items() if text in known}
-    assert found == ({sentence: severity} if sentence else {})
+    warnings = {w.text.removesuffix(unverified): w for w in answer.warnings}
+    results = {known[text]: w.severity for text, w in warnings.items() if text in known}
+    assert results == ({sentence: severity} if sentence else {})
     assert not sentence or answer.sentences[0].text.removesuffix(unverified) in known

@@ -40,7 +40,7 @@ def test_advice_cites_few_claims_and_trace_holds_others(runtime: Runtime, questi
     assert len(cited) <= 32
     assert not cited & set(answer.trace.more)
     assert answer.to_json()["trace"]["more_evidence"] == list(answer.trace.more)
-    fields = {f.claim for found in runtime.facts.by_subject.values() for f in found}
+    fields = {f.claim for facts in runtime.facts.by_subject.values() for f in facts}
     assert set(answer.trace.more) <= fields
 
 
@@ -76,8 +76,8 @@ def test_each_thing_of_list_to_avoid_is_cited(runtime: Runtime) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_keeps_its_warnings(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, "我在吃华法林，每天喝枸杞水可以吗？", method=method)
-    cited = {c.claim: c for c in answer.citations}
-    ends = {cited[c].object.iri.rpartition("/")[2] for w in answer.warnings for c in w.claims}
+    citations = {c.claim: c for c in answer.citations}
+    ends = {citations[c].object.iri.rpartition("/")[2] for w in answer.warnings for c in w.claims}
     assert "drug-warfarin" in ends
 
 
@@ -120,19 +120,19 @@ def test_loose_words_for_organ_are_enough_to_warn(
     runtime: Runtime, question: str, state: str
 ) -> None:
     answer = ask(runtime, question)
-    cited = {c.claim: c for c in answer.citations}
+    citations = {c.claim: c for c in answer.citations}
     warned = {
         end.iri.rpartition("/")[2]
         for w in answer.warnings
         for c in w.claims
-        for end in (cited[c].subject, cited[c].object)
+        for end in (citations[c].subject, citations[c].object)
     }
     assert state in warned
 
 
 def test_organ_names_in_food_questions_are_no_disease(runtime: Runtime) -> None:
-    linked = ask(runtime, "肾不好吃什么").linked
-    assert "disease-chronic-kidney-disease" not in {m.iri.rpartition("/")[2] for m in linked}
+    mentions = ask(runtime, "肾不好吃什么").linked
+    assert "disease-chronic-kidney-disease" not in {m.iri.rpartition("/")[2] for m in mentions}
 
 
 def test_shown_path_ends_in_recommendation(runtime: Runtime) -> None:
@@ -161,8 +161,8 @@ def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: 
 
 def test_nothing_toxic_is_ever_recommended(runtime: Runtime) -> None:
     for question in ("咳嗽吃什么好", "便秘吃什么好", "喘促吃什么好", "What is good for a cough?"):
-        for each in ask(runtime, question).recommendations:
-            assert not runtime.safety.poisons(each.iri)
+        for recommendation in ask(runtime, question).recommendations:
+            assert not runtime.safety.poisons(recommendation.iri)
 
 
 def test_no_phrase_says_safe_or_to_stop() -> None:
@@ -187,6 +187,6 @@ def test_a_sentence_said_once_is_not_said_again() -> None:
     part = Contribution()
     part.opening.add("the same")
     part.section("h_caution").add("the same")
-    composed = compose(part, runtime.evidences, "en")
-    assert composed.text.count("The same") == 1
-    assert verbalize("en", "h_caution") not in composed.text
+    answer = compose(part, runtime.evidences, "en")
+    assert answer.text.count("The same") == 1
+    assert verbalize("en", "h_caution") not in answer.text

@@ -22,7 +22,7 @@ def test_each_rated_effect_is_told_with_its_rating(
         rating = runtime.evidences.rating(fact.claim) if fact.predicate in RATED else ""
         if not rating:
             continue
-        x, y = (runtime.facts.label(each, language) for each in (fact.subject, fact.object))
+        x, y = (runtime.facts.label(name, language) for name in (fact.subject, fact.object))
         answer = ask(runtime, AskRequest(question.format(x=x, y=y), language=language))
         asked += 1
         if rating_text(language, rating) not in answer.text:
@@ -34,21 +34,27 @@ def test_each_rated_effect_is_told_with_its_rating(
 @pytest.mark.parametrize("question", [SLEEP, "华法林能和银杏一起吃吗？", "Is ginger warm?"])
 def test_each_claim_sentence_names_kind_of_evidence(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, AskRequest(question))
-    resting = [each.text for each in answer.sentences if each.claims]
+    resting = [sentence.text for sentence in answer.sentences if sentence.claims]
     assert resting
     assert [text for text in resting if not has_kind(answer.language, text)] == []
     result = answer.to_json()
     assert sum(result["evidence_counts"].values()) == sum(len(c.evidence) for c in answer.citations)
-    for each in (e for c in result["citations"] for e in c["evidence"]):
-        assert each["opened"] is (each["kind"] in {"read", "row"})
+    for item in (e for c in result["citations"] for e in c["evidence"]):
+        assert item["opened"] is (item["kind"] in {"read", "row"})
 
 
 def test_from_opened_evidence_alone_nothing_recalled_is_recommended(runtime: Runtime) -> None:
     free, strict = (ask(runtime, AskRequest(SLEEP, evidence=e)) for e in ("any", "opened"))
     opened = runtime.evidences.is_opened
     assert strict.recommendations
-    assert all(opened(claim) for each in strict.recommendations for claim in each.claims)
-    assert not all(opened(claim) for each in free.recommendations for claim in each.claims)
+    assert all(
+        opened(claim)
+        for recommendation in strict.recommendations
+        for claim in recommendation.claims
+    )
+    assert not all(
+        opened(claim) for recommendation in free.recommendations for claim in recommendation.claims
+    )
     answering = replace(runtime.settings.answer, evidence="opened")
     by_setting = replace(runtime, settings=replace(runtime.settings, answer=answering))
     assert ask(by_setting, AskRequest(SLEEP)).text == strict.text

@@ -114,7 +114,7 @@ def work(changes: Changes, tables: Path) -> None:
     long = next(
         x for x in cells if x.column == "object" and x.claim.predicate == SHIYI.hasIngredient
     )
-    shared = next(x for x in cells if x.row.place.file.endswith("shared.tsv"))
+    cell = next(x for x in cells if x.row.place.file.endswith("shared.tsv"))
     for each, new in ((wide, resource("flavour-salty")), (long, resource("substance-yiyiren"))):
         old = load_claim(store, each.claim.iri.value)
         assert old is not None
@@ -122,11 +122,11 @@ def work(changes: Changes, tables: Path) -> None:
         seen = version_of(store, old.iri.value)
         changes.make(replace_claim(store, old, [claim], seen, ACCEPT), "li")
     # one of the two sources of one cell goes
-    old = load_claim(store, shared.claim.iri.value)
+    old = load_claim(store, cell.claim.iri.value)
     assert old is not None
-    listed = tuple(e for e in old.claim.evidence if e.source.id != "tcm-mkg-chp")
-    assert 0 < len(listed) < len(old.claim.evidence)
-    claim = Claim(old.claim.subject, old.claim.predicate, old.claim.object, listed)
+    listed_evidence = tuple(e for e in old.claim.evidence if e.source.id != "tcm-mkg-chp")
+    assert 0 < len(listed_evidence) < len(old.claim.evidence)
+    claim = Claim(old.claim.subject, old.claim.predicate, old.claim.object, listed_evidence)
     changes.make(replace_claim(store, old, [claim], version_of(store, old.iri.value), ACCEPT), "li")
     rejected = next(x for x in cells if x.claim.predicate == SHIYI.hasEfficacy)
     Decisions(changes).review(
@@ -157,8 +157,8 @@ def work(changes: Changes, tables: Path) -> None:
 """
     kind, name = read_turtle(turtle)
     changes.make(propose_term(kind, name, turtle, "asked for"), "li")
-    [found] = proposals(store)
-    changes.make(settle_proposal(changes, found.iri, True, "wang"), "wang")
+    [proposal] = proposals(store)
+    changes.make(settle_proposal(changes, proposal.iri, True, "wang"), "wang")
 
 
 def concepts(changes: Changes) -> None:
@@ -187,10 +187,10 @@ def test_patch_rebuild_and_the_same_claims_stand(
     with KnowledgeBase.open(curated) as base:
         before = facts(base.store)
         rows = export_mappings(base.store, "accepted").rows
-        found = write_outgoing(base, tables)
-        assert found.kept == []
-        assert min(found.claims, found.concepts, found.mappings, found.terms) > 0
-        patch = found.tables.patch()
+        outgoing = write_outgoing(base, tables)
+        assert outgoing.kept == []
+        assert min(outgoing.claims, outgoing.concepts, outgoing.mappings, outgoing.terms) > 0
+        patch = outgoing.tables.patch()
     repository = tmp_path / "repository"
     shutil.copytree(tables.parent, repository)
     git = shutil.which("git")
@@ -216,8 +216,8 @@ def test_patch_rebuild_and_the_same_claims_stand(
             assert load_concept(base.store, f"{ID}symptom-aversion-to-cold") is None
     with KnowledgeBase.open(curated) as base:
         assert write_outgoing(base, patched).is_empty
-        back = read_incoming(base, patched)
-        assert (back.added, back.removed) == ((), ())
+        incoming = read_incoming(base, patched)
+        assert (incoming.added, incoming.removed) == ((), ())
 
 
 def test_table_change_reaches_base_and_can_be_undone(

@@ -52,13 +52,13 @@ def written(tmp_path: Path) -> Callable[[str, str], Path]:
 
 @pytest.mark.parametrize("seed", [7, 2026])
 def test_deidentification_removes_99_percent_of_names(seed: int) -> None:
-    found = lost = 0
+    result = lost = 0
     for person in people(seed, 600):
         body = deidentify(person.text, {}, Counter())
-        found += len(person.secrets)
-        lost += sum(each.strip(".") in body for each in person.secrets)
-    assert found > 3000
-    assert lost / found <= 0.01
+        result += len(person.secrets)
+        lost += sum(secret.strip(".") in body for secret in person.secrets)
+    assert result > 3000
+    assert lost / result <= 0.01
 
 
 @from_table
@@ -85,7 +85,7 @@ def test_no_identity_remains_in_any_output(
         )
         secrets |= {own, f"139{number:08}", f"QZ{number:06}", f"密云县{number}号大院"}
         body = deidentify(person.text, {}, Counter())
-        secrets |= {each.strip(".") for each in person.secrets if each.strip(".") not in body}
+        secrets |= {secret.strip(".") for secret in person.secrets if secret.strip(".") not in body}
     path = tmp_path / "患者欧阳秘名单.json"
     path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
     started = time.time() - 1
@@ -99,17 +99,19 @@ def test_no_identity_remains_in_any_output(
         for each in desk.base.path.rglob("*")
         if each.is_file() and each.stat().st_mtime >= started
     ]
-    assert {"journal.nq"} <= {each.name for each in files}
+    assert {"journal.nq"} <= {file.name for file in files}
     capture = capfd.readouterr()
     result = json.dumps([report.to_json(), *report.lines()], ensure_ascii=False)
     result += capture.out + capture.err + caplog.text + "".join(map(str, desk.quads()))
-    whole = b"\0".join((out.getvalue(), result.encode(), *(each.read_bytes() for each in files)))
-    names = " ".join(each.text for each in desk.index.labels).lower()  # brown rice is no Mrs Brown
-    secrets = {each for each in secrets if len(each) > 3 and each.lower() not in names} | {
+    whole = b"\0".join((out.getvalue(), result.encode(), *(file.read_bytes() for file in files)))
+    names = " ".join(
+        label.text for label in desk.index.labels
+    ).lower()  # brown rice is no Mrs Brown
+    secrets = {secret for secret in secrets if len(secret) > 3 and secret.lower() not in names} | {
         "患者欧阳秘名单"
     }
     assert len(secrets) > 250
-    assert [each for each in secrets if each.encode() in whole] == []
+    assert [secret for secret in secrets if secret.encode() in whole] == []
     assert {"name", "phone", "id", "birth date", "address", "field name"} <= report.removed.keys()
     assert desk.forget(report)["cases"] == 40
 
@@ -133,7 +135,7 @@ def test_case_keeps_reasoning_and_words_refer_to_terms(
     ] == [0, 1]
     for each in case.filed:
         assert count_cases(store, each).cases == 1
-    words = {each.text: each for each in case.words}
+    words = {word.text: word for word in case.words}
     assert words["咳嗽"].match == "exactMatch"
     # a veiled expression goes to the term a person chose for it
     [term] = store.match(None, SKOS.prefLabel, _zh("便秘"), DefaultGraph())
@@ -142,7 +144,7 @@ def test_case_keeps_reasoning_and_words_refer_to_terms(
     assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
     quads = desk.quads()
     mappings = [q.subject for q in quads if q.object == NamedNode(f"{SSSOM}Mapping")]
-    assert len(mappings) == sum(1 for each in words.values() if each.concept)
+    assert len(mappings) == sum(1 for word in words.values() if word.concept)
     for node in mappings:
         own = {q.predicate.value for q in quads if q.subject == node}
         assert {
@@ -195,13 +197,13 @@ def test_free_text_and_csv_are_cases_too(desk: Desk, written: Callable[[str, str
     table = written("c.csv", "性别,年龄,主诉,既往史\n女,66,心悸失眠,糖尿病\n")
     second = desk.take(table)
     base = desk.base
-    found = {each.text.splitlines()[0]: each for each in Casebook.read(base.store).cases}
-    old = found["心悸失眠"]
+    cases = {case.text.splitlines()[0]: case for case in Casebook.read(base.store).cases}
+    old = cases["心悸失眠"]
     assert (old.age_group, old.sex) == ("elder", "female")
     assert [each.endswith("diabetes-mellitus") for each in old.history] == [True]
-    child = found["男，8岁。发热，咳嗽，无汗。"]
+    child = cases["男，8岁。发热，咳嗽，无汗。"]
     assert child.age_group == "child"
-    assert "汗出" not in {each.text for each in child.words}
+    assert "汗出" not in {word.text for word in child.words}
     for each in (report, second):
         assert desk.forget(each)["cases"] in {1, 2}
 
@@ -234,7 +236,7 @@ def test_model_reads_case_and_invents_nothing(
     base = desk.base
     [case] = Casebook.read(base.store).cases
     assert case.steps == (("夜寐不安", "心血不足"),)
-    assert "不在文中" not in {each.text for each in case.words}
+    assert "不在文中" not in {word.text for word in case.words}
     assert {each.rpartition("gbt-")[2] for each in case.filed} == {"a05", "a05-01"}
     assert "欧阳密名".encode() not in (desk.base.path / "replies.sqlite").read_bytes()
     assert desk.forget(report)["cases"] == 1

@@ -71,7 +71,7 @@ def source(folder: Path, policy: str) -> Path:
     folder.mkdir(exist_ok=True)
     content = f"; shiyi:statusOnEntry {policy}" if policy else ""
     (folder / "source.ttl").write_text(SOURCE.replace("POLICY", content), "utf-8")
-    (folder / "mapping.toml").write_text(MAPPING + "".join(RULE.format(*each) for each in RULES))
+    (folder / "mapping.toml").write_text(MAPPING + "".join(RULE.format(*rule) for rule in RULES))
     return folder
 
 
@@ -131,8 +131,8 @@ def concept(base: KnowledgeBase, name: str) -> NamedNode:
         "SELECT ?s WHERE { ?s <http://www.w3.org/2004/02/skos/core#prefLabel> ?name }"
         f' VALUES ?name {{ "{name}"@zh }}'
     )
-    [found] = {row["s"] for row in rows if isinstance(row["s"], NamedNode)}
-    return found
+    [node] = {row["s"] for row in rows if isinstance(row["s"], NamedNode)}
+    return node
 
 
 def test_claims_without_policy_wait_as_candidates(
@@ -204,20 +204,20 @@ def test_claim_of_other_source_gains_evidence(kb: Path, ingest: Ingest) -> None:
     with KnowledgeBase.open(kb) as base:
         hawthorn = concept(base, "山楂")
         own = concept(base, OWN)
-        known = claim_iri(hawthorn, SHIYI.hasNature, own, Polarity.POSITIVE)
-        evidence = {q.object for q in base.store.match(known, SHIYI.evidence, None, DEFAULT)}
-        sure = [q.object for q in base.store.match(known, SHIYI.confidence, None, DEFAULT)]
+        node = claim_iri(hawthorn, SHIYI.hasNature, own, Polarity.POSITIVE)
+        evidence = {q.object for q in base.store.match(node, SHIYI.evidence, None, DEFAULT)}
+        sure = [q.object for q in base.store.match(node, SHIYI.confidence, None, DEFAULT)]
     ingest("shiyi:accepted", f"1,山楂,hasNature,{OWN}")
     with KnowledgeBase.open(kb, write=True) as base:
         store = base.store
-        assert len(
-            {q.object for q in store.match(known, SHIYI.evidence, None, DEFAULT)}
-        ) == 1 + len(evidence)
-        [more] = store.match(known, SHIYI.confidence, None, DEFAULT)
+        assert len({q.object for q in store.match(node, SHIYI.evidence, None, DEFAULT)}) == 1 + len(
+            evidence
+        )
+        [more] = store.match(node, SHIYI.confidence, None, DEFAULT)
         assert float(text(more.object)) > float(text(sure[0]))
         forget(base.writer, "hospital")
-        assert {q.object for q in store.match(known, SHIYI.evidence, None, DEFAULT)} == evidence
-        assert [q.object for q in store.match(known, SHIYI.confidence, None, DEFAULT)] == sure
+        assert {q.object for q in store.match(node, SHIYI.evidence, None, DEFAULT)} == evidence
+        assert [q.object for q in store.match(node, SHIYI.confidence, None, DEFAULT)] == sure
         assert any(store.match(hawthorn, SHIYI.hasNature, own, DEFAULT))
 
 
@@ -245,7 +245,7 @@ def test_policy_alone_asserts_no_model_or_unknown_concept(kb: Path, tmp_path: Pa
         evidence = (Evidence(dataset.source, Confidence(0.9)),)
         plain = ProposedClaim(Claim(hawthorn, SHIYI.hasNature, cold, evidence))
         machine = Source("m", "机", "M", Tier.MODEL)
-        others = [
+        claims = [
             ProposedClaim(plain.claim, by_model=True),
             ProposedClaim(
                 Claim(hawthorn, SHIYI.hasNature, cold, (Evidence(machine, Confidence(0.4)),))
@@ -253,8 +253,8 @@ def test_policy_alone_asserts_no_model_or_unknown_concept(kb: Path, tmp_path: Pa
             ProposedClaim(Claim(resource("nothing"), SHIYI.hasNature, cold, evidence)),
             ProposedClaim(Claim(hawthorn, RDF.value, cold, evidence)),
         ]
-        made = AdmissionPolicy(dataset, base.store).of([plain, *others], held_back)
-    assert [each.entry for each in made] == [Status.ACCEPTED, *[Status.CANDIDATE] * 4]
+        made_claims = AdmissionPolicy(dataset, base.store).of([plain, *claims], held_back)
+    assert [claim.entry for claim in made_claims] == [Status.ACCEPTED, *[Status.CANDIDATE] * 4]
     assert held_back == {
         "read by a model": 2,
         "of a concept that is not in the accepted view": 1,
@@ -276,10 +276,10 @@ def test_killed_run_can_be_repeated_at_any_change(
     folder = tmp_path / "hospital"
     words = ("ingest", "table", str(folder), "--mapping", str(folder / "mapping.toml"))
     child = [sys.executable, "-c", CHILD, "after", str(number), "--kb", str(kb), *words]
-    done = subprocess.run(child, check=False, capture_output=True)  # noqa: S603 # our interpreter
-    assert done.returncode in (0, -signal.SIGKILL)
+    process = subprocess.run(child, check=False, capture_output=True)  # noqa: S603 # our interpreter
+    assert process.returncode in (0, -signal.SIGKILL)
     ingest("shiyi:accepted", *ROWS)
     assert stored(kb) == stored(whole)
     with KnowledgeBase.open(kb) as base, KnowledgeBase.open(whole) as other:
-        derived = graph("derived")
-        assert set(base.store.match(graph=derived)) == set(other.store.match(graph=derived))
+        node = graph("derived")
+        assert set(base.store.match(graph=node)) == set(other.store.match(graph=node))

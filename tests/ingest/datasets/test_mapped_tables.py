@@ -53,7 +53,7 @@ def report(kb: Path, *words: str | Path) -> dict[str, Any]:
 
 def claims(store: QuadStore) -> set[tuple[str, str, str]]:
     """Return subject, relation and object of every candidate, by local name."""
-    found = set()
+    results = set()
     for quad in store.match(None, RDF.type, SHIYI.Claim, CANDIDATES):
         parts = []
         for predicate in (RDF.subject, RDF.predicate, RDF.object):
@@ -62,8 +62,8 @@ def claims(store: QuadStore) -> set[tuple[str, str, str]]:
             target = part.object if isinstance(part.object, NamedNode) else quad.subject
             result = next(iter(store.match(target, RDFS.label, None, CANDIDATES)), part)
             parts.append(text(result.object).replace("#", "/").rpartition("/")[2])
-        found.add((parts[0], parts[1], parts[2]))
-    return found
+        results.add((parts[0], parts[1], parts[2]))
+    return results
 
 
 def test_idisk2_has_seven_types_and_six_relations(kb: Path) -> None:
@@ -72,7 +72,7 @@ def test_idisk2_has_seven_types_and_six_relations(kb: Path) -> None:
     assert not result["quarantined"]
     assert result["unlinked"]["DSIngredient without a name"] == 1
     with KnowledgeBase.open(kb) as base:
-        found = claims(base.store)
+        results = claims(base.store)
         kinds = {
             text(q.object).partition("#")[2]
             for q in base.store.match(None, RDF.type)
@@ -92,13 +92,13 @@ def test_idisk2_has_seven_types_and_six_relations(kb: Path) -> None:
         "SystemOrganClass",
         "TherapeuticClass",
     } <= kinds
-    assert ("idisk2-DSP000001", "hasIngredient", "idisk2-DSI000001") in found
-    assert ("idisk2-DSI000001", "isEffectiveFor", "idisk2-Dis000001") in found
-    assert ("idisk2-DSI000001", "indicatedFor", "idisk2-Dis000002") in found  # nobody rated it
-    assert ("idisk2-DSI000001", "interactsWith", "idisk2-D000001") in found
-    assert ("idisk2-DSI000001", "hasAdverseReaction", "idisk2-SS000001") in found
-    assert ("idisk2-DSI000001", "hasAdverseEffectOn", "idisk2-SOC000001") in found
-    assert ("idisk2-DSI000001", "hasTherapeuticClass", "idisk2-TC000001") in found
+    assert ("idisk2-DSP000001", "hasIngredient", "idisk2-DSI000001") in results
+    assert ("idisk2-DSI000001", "isEffectiveFor", "idisk2-Dis000001") in results
+    assert ("idisk2-DSI000001", "indicatedFor", "idisk2-Dis000002") in results  # nobody rated it
+    assert ("idisk2-DSI000001", "interactsWith", "idisk2-D000001") in results
+    assert ("idisk2-DSI000001", "hasAdverseReaction", "idisk2-SS000001") in results
+    assert ("idisk2-DSI000001", "hasAdverseEffectOn", "idisk2-SOC000001") in results
+    assert ("idisk2-DSI000001", "hasTherapeuticClass", "idisk2-TC000001") in results
     assert {
         "background",
         "safetyNote",
@@ -108,7 +108,7 @@ def test_idisk2_has_seven_types_and_six_relations(kb: Path) -> None:
         "manufacturerAddress",
         "productPurpose",
         "productRisk",
-    } <= {p for _, p, _ in found}
+    } <= {p for _, p, _ in results}
     assert {"likely", "moderate"} <= ratings
     assert {
         "source-idisk2-sample-mskcc",
@@ -126,23 +126,23 @@ def test_nothing_claimed_of_concept_whose_name_says_nothing(kb: Path) -> None:
 def test_concept_is_found_by_name_and_near_cui(kb: Path) -> None:
     report(kb, "idisk2", SAMPLES / "idisk2/sample")
     with KnowledgeBase.open(kb) as base:
-        found = claims(base.store)
-    assert ("idisk2-DSI000001", "closeMatch", "C0000001") in found
-    assert any(p == "closeMatch" and o.startswith("supplement-") for _, p, o in found)
+        results = claims(base.store)
+    assert ("idisk2-DSI000001", "closeMatch", "C0000001") in results
+    assert any(p == "closeMatch" and o.startswith("supplement-") for _, p, o in results)
 
 
 def test_dsld_labels_share_ingredients_of_same_name(kb: Path) -> None:
     result = report(kb, "dsld", SAMPLES / "dsld/sample")
     assert not result["quarantined"]
     with KnowledgeBase.open(kb) as base:
-        found = claims(base.store)
+        results = claims(base.store)
         amounts = {text(q.object) for q in base.store.match(None, SHIYI.amount, None, CANDIDATES)}
-    contents = {(s, o) for s, p, o in found if p == "hasIngredient"}
+    contents = {(s, o) for s, p, o in results if p == "hasIngredient"}
     assert len({s for s, _ in contents}) == 4
     assert len(contents) == len({o for _, o in contents}) + 1  # two labels have one in common
     assert "500 mg" in amounts
-    assert ("dsld-1001", "manufacturerAddress", "1 Main Street, Reno, NV 89501, USA") in found
-    assert ("dsld-1001", "productRisk", "Keep out of reach of children.") in found
+    assert ("dsld-1001", "manufacturerAddress", "1 Main Street, Reno, NV 89501, USA") in results
+    assert ("dsld-1001", "productRisk", "Keep out of reach of children.") in results
 
 
 def test_foodon_separates_own_imported_and_deprecated_classes(kb: Path) -> None:
@@ -150,8 +150,8 @@ def test_foodon_separates_own_imported_and_deprecated_classes(kb: Path) -> None:
     assert not result["quarantined"]
     assert result["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
     with KnowledgeBase.open(kb) as base:
-        found = claims(base.store)
-    assert found == {
+        results = claims(base.store)
+    assert results == {
         ("substance-shiyan", "closeMatch", "FOODON_90000001"),
         ("substance-fengmi", "closeMatch", "FOODON_90000004"),
         ("substance-fengmi", "closeMatch", "FOODON_90000006"),
@@ -184,10 +184,10 @@ def test_lnhpd_comes_without_header_in_an_older_encoding(kb: Path) -> None:
     result = report(kb, "lnhpd", SAMPLES / "lnhpd/sample")
     assert not result["quarantined"]
     with KnowledgeBase.open(kb) as base:
-        found = claims(base.store)
-    assert ("lnhpd-2001", "manufacturer", "Santé Nordique Inc.") in found
-    assert ("lnhpd-2001", "sourceDatabase", "LNHPD NPN 80000001") in found
-    assert any(s == "lnhpd-2001" and p == "hasIngredient" for s, p, _ in found)
+        results = claims(base.store)
+    assert ("lnhpd-2001", "manufacturer", "Santé Nordique Inc.") in results
+    assert ("lnhpd-2001", "sourceDatabase", "LNHPD NPN 80000001") in results
+    assert any(s == "lnhpd-2001" and p == "hasIngredient" for s, p, _ in results)
 
 
 def test_every_shipped_mapping_names_relations_that_exist() -> None:
@@ -309,8 +309,8 @@ def test_skos_and_owl_files_become_schemes_of_own(
     result = report(kb, kind, tmp_path / name)
     assert (result["rows"], result["claims"]) == (count, {"closeMatch": 1})
     with KnowledgeBase.open(kb) as base:
-        [found] = base.store.match(NamedNode(broader), SKOS.broader, None)
-        assert "/source/" in str(found.graph_name)
+        [quad] = base.store.match(NamedNode(broader), SKOS.broader, None)
+        assert "/source/" in str(quad.graph_name)
 
 
 @from_table
@@ -353,17 +353,17 @@ def quads(made_up: ModuleType) -> tuple[Quad, ...]:
 
 
 def test_made_up_claims_conform_to_every_shape(quads: tuple[Quad, ...]) -> None:
-    beside = [
+    nearby_quads = [
         Quad(NamedNode(f"{kind.value}-{n}"), RDF.type, kind) for kind in LISTED for n in range(9)
     ]
-    every = [*vocabulary_quads(), *beside, *quads]
-    results = [*map(str, validate(to_graph(every), shapes_graph()))]
+    all_quads = [*vocabulary_quads(), *nearby_quads, *quads]
+    results = [*map(str, validate(to_graph(all_quads), shapes_graph()))]
     listed = tuple(
         f"{level}: {kind.value}-" for level in ("Violation", "Warning") for kind in LISTED
     )
-    assert [each for each in results if not each.startswith(listed)] == []
-    broken = [q for q in every if q.predicate != SHIYI.sourceTier]
-    assert any("tier" in str(each) for each in validate(to_graph(broken), shapes_graph()))
+    assert [result for result in results if not result.startswith(listed)] == []
+    broken = [q for q in all_quads if q.predicate != SHIYI.sourceTier]
+    assert any("tier" in str(result) for result in validate(to_graph(broken), shapes_graph()))
 
 
 def test_a_quote_stands_in_its_passage(quads: tuple[Quad, ...]) -> None:
@@ -377,9 +377,9 @@ def test_a_quote_stands_in_its_passage(quads: tuple[Quad, ...]) -> None:
         if "passage/" in text(q.object)
     }
     quotes = [(q.subject, text(q.object)) for q in quads if q.predicate == SHIYI.quote]
-    found = [(node, result) for node, result in quotes if passage_of[node] in texts]
-    assert len(found) > CLAIMS // 8
-    assert all(result in texts[passage_of[node]] for node, result in found)
+    results = [(node, result) for node, result in quotes if passage_of[node] in texts]
+    assert len(results) > CLAIMS // 8
+    assert all(result in texts[passage_of[node]] for node, result in results)
     assert {
         q.object.language
         for q in quads

@@ -81,9 +81,9 @@ def shown(kb: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> dict[str
 
 def stored(kb: Path, cui: str) -> set[tuple[str, str]]:
     with KnowledgeBase.open(kb) as base:
-        found = base.store.match(NamedNode(UMLS + cui))
+        quads = base.store.match(NamedNode(UMLS + cui))
         return {
-            (text(q.predicate).replace("#", "/").rpartition("/")[2], text(q.object)) for q in found
+            (text(q.predicate).replace("#", "/").rpartition("/")[2], text(q.object)) for q in quads
         }
 
 
@@ -119,7 +119,7 @@ def test_languages_sources_and_types_are_filtered(
     assert ("prefLabel", "queja inventada") in stored(kb, "C0000001")
     assert not any(key == "prefLabel" for key, _ in stored(kb, "C0000002"))
     names = list(Release(meta, Filters(sources=("SNOMEDCT_US",))).names())
-    assert [each.text for each in names] == ["made-up disorder"]
+    assert [name.text for name in names] == ["made-up disorder"]
 
 
 def test_the_index_links_the_names_of_tables(meta: Path, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_titles_are_repaired_and_lost_character_is_marked() -> None:
     headings, _ = headings_of(text, "样书")
     repairs = load_repairs("tcm-ancient-books")
     tree = build_tree(Document("a", BOOK, "zh", text, headings, repairs, ("内容：",)), 200, 300)
-    assert [each.section.title for each in tree.passages] == ["脚气", "□鱼"]
+    assert [passage.section.title for passage in tree.passages] == ["脚气", "□鱼"]
     assert tree.repaired == {"脚气": 1}
 
 
@@ -99,7 +99,7 @@ def test_equal_text_has_equal_passages_after_change() -> None:
     book = _sample()
     once = {passage.iri for passage in build_tree(book, 200, 300).passages}
     again = {passage.iri for passage in build_tree(_sample(), 200, 300).passages}
-    changed = Document(
+    document = Document(
         book.name,
         book.source,
         "zh",
@@ -108,7 +108,7 @@ def test_equal_text_has_equal_passages_after_change() -> None:
         book.repairs,
         book.skipped,
     )
-    after = {passage.iri for passage in build_tree(changed, 200, 300).passages}
+    after = {passage.iri for passage in build_tree(document, 200, 300).passages}
     assert once == again
     assert len(once & after) == len(once) - 1
 
@@ -146,7 +146,7 @@ def test_plain_text_is_read_in_encodings_of_field(tmp_path: Path, encoding: str)
     path.write_bytes("第一章 甘草\n味甘，平，无毒。".encode(encoding))
     dataset, document = read_text(path, LIMIT)
     assert document.language == "zh"
-    assert [each.path[-1] for each in document.headings] == ["第一章 甘草"]
+    assert [heading.path[-1] for heading in document.headings] == ["第一章 甘草"]
     assert dataset.name == "text-a"
 
 
@@ -161,7 +161,7 @@ def test_markdown_headings_nest_and_code_holds_none(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("# Book\n\nIt is.\n\n## One\n\nText.\n\n```\n# no\n```\n", "utf-8")
     _, document = read_text(path, LIMIT)
-    assert [each.path for each in document.headings] == [("Book",), ("Book", "One")]
+    assert [heading.path for heading in document.headings] == [("Book",), ("Book", "One")]
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
@@ -170,13 +170,13 @@ def test_markdown_headings_lie_where_they_stand(tmp_path: Path, newline: str) ->
     text = "甘草\n===\n\n味甘。\n\n## 主治 ##\n\n> # quoted\n\n脾虚。\n\n## 禁忌"
     path.write_bytes(text.replace("\n", newline).encode())
     _, document = read_text(path, LIMIT)
-    spans = [document.text[each.start : each.end] for each in document.headings]
+    spans = [document.text[heading.start : heading.end] for heading in document.headings]
     assert [span.split() for span in spans] == [
         ["甘草", "==="],
         ["##", "主治", "##"],
         ["##", "禁忌"],
     ]
-    assert [each.path[-1] for each in document.headings] == ["甘草", "主治", "禁忌"]
+    assert [heading.path[-1] for heading in document.headings] == ["甘草", "主治", "禁忌"]
 
 
 @given(
@@ -285,7 +285,7 @@ def test_source_descriptions_have_licence_and_digest() -> None:
         assert dataset.version, name
         # releases that a user fetches: theirs are described by their own digests
         assert dataset.digests or name in {"dsld", "lnhpd", "umls"}, name
-        assert all(len(each) == 64 for each in dataset.digests.values()), name
+        assert all(len(digest) == 64 for digest in dataset.digests.values()), name
 
 
 def test_shipped_sample_is_one_json_object_line() -> None:

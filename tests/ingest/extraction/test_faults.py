@@ -146,7 +146,7 @@ def _under_faults(kb: Path, page: Path, monkeypatch: pytest.MonkeyPatch, rate: f
                 )
                 assert quote in result
             assert KEY.encode() not in b"".join(
-                each.read_bytes() for each in kb.rglob("*") if each.is_file()
+                path.read_bytes() for path in kb.rglob("*") if path.is_file()
             )
             if not report.waiting:
                 return quads
@@ -288,6 +288,6 @@ def test_journal_of_run_never_holds_key(
     kb = copied("kb")
     with serving(faults=["401", "malformed"]) as server:
         read(kb, page, server, monkeypatch)
-    for each in kb.rglob("*"):
-        assert not each.is_file() or KEY.encode() not in each.read_bytes()
+    for path in kb.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes()
     assert graph("journal") not in {quad.graph_name for quad in stored_quads(kb)}

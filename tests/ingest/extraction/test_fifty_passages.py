@@ -71,14 +71,14 @@ class Fact:
 
 def _names(language: str, kind: str, number: int) -> list[str]:
     """Return names that stand for one thing of a kind."""
-    found = dict[str, None]()
-    for each in INDEX.concepts:
-        name = each.zh if language == "zh" else each.en
-        if each.kind == kind and name and len(name) > 1:
+    results = dict[str, None]()
+    for concept in INDEX.concepts:
+        name = concept.zh if language == "zh" else concept.en
+        if concept.kind == kind and name and len(name) > 1:
             node = READER.find(name, KINDS.kinds(frozenset({kind})))
-            if node is not None and node.value == each.iri:
-                found[name] = None
-    return list(found)[:number]
+            if node is not None and node.value == concept.iri:
+                results[name] = None
+    return list(results)[:number]
 
 
 def _passages(language: str) -> dict[str, tuple[str, list[Fact]]]:
@@ -112,7 +112,7 @@ def _passages(language: str) -> dict[str, tuple[str, list[Fact]]]:
 
 
 PASSAGES = {language: _passages(language) for language in NOTES}
-TRUTH = {title: facts for made in PASSAGES.values() for title, (_, facts) in made.items()}
+TRUTH = {title: facts for record in PASSAGES.values() for title, (_, facts) in record.items()}
 CHOSEN = sorted({fact.relation for facts in TRUTH.values() for fact in facts})
 
 
@@ -138,20 +138,20 @@ def _script(claims: Callable[[str], Any], repair: bool = False) -> Callable[[str
 
 def realistic(title: str) -> Any:
     """Return most of what a passage states; of the rest leave out, reword, mistake or turn round."""
-    found = list[dict[str, Any]]()
+    results = list[dict[str, Any]]()
     for place, fact in enumerate(TRUTH[title]):
         match crc32(f"{title}{place}".encode()) % 16:
             case 0:
                 continue
             case 1:
-                found.append(_statement(title, fact, quote=f"({fact.quote})"))
+                results.append(_statement(title, fact, quote=f"({fact.quote})"))
             case 2:
-                found.append(_statement(title, fact, relation="hasNature"))
+                results.append(_statement(title, fact, relation="hasNature"))
             case 3:
-                found.append(_statement(title, fact, negated=not fact.negated))
+                results.append(_statement(title, fact, negated=not fact.negated))
             case _:
-                found.append(_statement(title, fact))
-    return {"statements": found}
+                results.append(_statement(title, fact))
+    return {"statements": results}
 
 
 MALFORMED = ("Certainly!", '{"statements": [', '{"statements": [{"subject": 1}]}', "[]", "")
@@ -193,7 +193,7 @@ Read = tuple[str, str, str, bool]
 
 def stated(titles: set[str]) -> set[Read]:
     """Return what the passages of some titles state, with IRIs."""
-    found = set[Read]()
+    results = set[Read]()
     for title in titles:
         for fact in TRUTH[title]:
             known = KINDS.schema.property(fact.relation)
@@ -204,8 +204,8 @@ def stated(titles: set[str]) -> set[Read]:
             subject, object_ = (text(end) if end else "" for end in ends)
             assert subject, title
             assert object_, fact
-            found.add((subject, fact.relation, object_, fact.negated))
-    return found
+            results.add((subject, fact.relation, object_, fact.negated))
+    return results
 
 
 @dataclass
@@ -247,7 +247,7 @@ def outcome(
 
 
 def test_fifty_passages_state_what_is_known() -> None:
-    assert sum(len(made) for made in PASSAGES.values()) == len(TRUTH) == 50
+    assert sum(len(passage) for passage in PASSAGES.values()) == len(TRUTH) == 50
     assert len(stated(set(TRUTH))) == 300
 
 

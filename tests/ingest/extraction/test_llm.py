@@ -76,12 +76,12 @@ def read(
 ) -> Report:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    chosen = settings(**model)
+    chosen_settings = settings(**model)
     with KnowledgeBase.open(kb, write=True) as base:
-        extracting = ExtractorFactory("llm", INDEX, GATE, chosen, base.path)
+        extracting = ExtractorFactory("llm", INDEX, GATE, chosen_settings, base.path)
         dataset, document = read_text(page, 1_000_000)
         report = Report()
-        run = ImportRun(dataset, chosen, report)
+        run = ImportRun(dataset, chosen_settings, report)
         batches = text_batches(run, [document], extracting.extractor(dataset), base.store)
         ingest(dataset, batches, report, GATE, base.writer, Options())
         extracting.report_usage(report, dataset)
@@ -100,8 +100,8 @@ def of_type(quads: set[Quad], kind: NamedNode) -> list[NamedNode]:
 
 
 def value(quads: set[Quad], node: NamedNode, predicate: NamedNode) -> str:
-    [found] = [text(q.object) for q in quads if q.subject == node and q.predicate == predicate]
-    return found
+    [result] = [text(q.object) for q in quads if q.subject == node and q.predicate == predicate]
+    return result
 
 
 def test_text_is_read_into_claims_notes_and_records(
@@ -142,13 +142,13 @@ def test_text_is_read_into_claims_notes_and_records(
 def test_a_rebuild_is_identical_and_asks_nobody(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kb, again = copied("kb"), copied("again")
+    kb, path = copied("kb"), copied("again")
     with serving() as server:
         read(kb, page, server, monkeypatch)
-    (again / "replies.sqlite").write_bytes((kb / "replies.sqlite").read_bytes())
-    report = read(again, page, server, monkeypatch)  # the endpoint is gone
+    (path / "replies.sqlite").write_bytes((kb / "replies.sqlite").read_bytes())
+    report = read(path, page, server, monkeypatch)  # the endpoint is gone
     assert report.model["model calls 模型调用"] == 0
-    assert stored_quads(again) == stored_quads(kb)
+    assert stored_quads(path) == stored_quads(kb)
 
 
 def test_another_model_is_asked_anew(
@@ -298,8 +298,8 @@ def test_worked_cases_have_form_in_chinese_and_english(name: str) -> None:
     worked = Prompt.named(name).text.partition("## Worked cases")[2]
     replies = [line for line in worked.splitlines() if line.startswith("{")]
     assert len(replies) >= 2
-    for each in replies:
-        FORMS[name].model_validate(json.loads(each))
+    for reply in replies:
+        FORMS[name].model_validate(json.loads(reply))
     asked = "".join(line for line in worked.splitlines() if not line.startswith("{"))
     assert re.search(r"[\u4e00-\u9fff]", asked)
     assert any(not re.search(r"[\u4e00-\u9fff]", line) for line in replies)
@@ -309,21 +309,21 @@ def test_worked_cases_have_form_in_chinese_and_english(name: str) -> None:
 def test_every_worked_statement_would_be_taken(name: str) -> None:
     worked = Prompt.named(name).text.partition("## Worked cases")[2]
     for asked, reply in re.findall(r"^([^{\n].*)\n(\{.*)$", worked, re.MULTILINE):
-        for each in _statements(json.loads(reply)):
-            assert each["relation"] in RELATIONS.names
-            assert each["quote"] in asked
-            assert each["object"] in each["quote"]
-            assert each["subject"].lower() in asked.lower()
+        for statement in _statements(json.loads(reply)):
+            assert statement["relation"] in RELATIONS.names
+            assert statement["quote"] in asked
+            assert statement["object"] in statement["quote"]
+            assert statement["subject"].lower() in asked.lower()
             if name == "extract-attributes":
-                assert each["relation"] in ATTRIBUTES
+                assert statement["relation"] in ATTRIBUTES
 
 
 def _statements(fields: dict[str, list[dict[str, dict[str, str]]]]) -> list[dict[str, str]]:
-    [found] = fields.values()
+    [results] = fields.values()
     return [
-        each["statement"] if "number" in each else each  # type: ignore[misc]
-        for each in found
-        if not each.get("withdraw")
+        record["statement"] if "number" in record else record  # type: ignore[misc]
+        for record in results
+        if not record.get("withdraw")
     ]
 
 

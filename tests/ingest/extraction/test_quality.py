@@ -41,7 +41,7 @@ GOLD: list[dict[str, object]] = [
 def gold(tmp_path: Path) -> Callable[[list[dict[str, object]]], str]:
     def write(rows: list[dict[str, object]]) -> str:
         path = tmp_path / "gold.jsonl"
-        lines = (json.dumps(each, ensure_ascii=False) for each in rows)
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
         path.write_text("\n".join(lines), "utf-8")
         return str(path)
 
@@ -64,7 +64,7 @@ def test_rules_and_model_are_compared_on_same_passages(
                 "rules": lambda: EntryExtractor(Lexicon(INDEX)),
                 "llm": lambda: LlmExtractor(asker, INDEX, Gate(INDEX), Settings()),
             },
-            lambda method, done, of: None,
+            lambda method, number, of: None,
         )
     assert report.n == 2
     assert report.skips.counts["claim that names nothing known"] == 1
@@ -72,7 +72,7 @@ def test_rules_and_model_are_compared_on_same_passages(
         assert sum(run.values["precision"]) == len(run.values["precision"]) == 5
         assert sum(run.values["recall"]) == 5
         assert len(run.values["recall"]) == 6
-        assert [round(each, 3) for each in run.values["f1"]] == [0.857, 1.0]
+        assert [round(value, 3) for value in run.values["f1"]] == [0.857, 1.0]
         assert run.values["parked"] == [0.0, 0.0]
     assert report.notes[0] == "rules: F1 over all claims 0.909"
 
@@ -82,7 +82,7 @@ def test_unknown_extractor_and_file_of_nothing_are_refused(
 ) -> None:
     request = Request("extraction", gold(GOLD), methods=("guess",))
     with pytest.raises(FormatError, match="guess"):
-        measure_extraction(INDEX, "r", request, {}, lambda method, done, of: None)
+        measure_extraction(INDEX, "r", request, {}, lambda method, number, of: None)
     request = Request("extraction", gold([{"title": "x"}]), methods=())
     with pytest.raises(UsageError, match="no passage"):
-        measure_extraction(INDEX, "r", request, {}, lambda method, done, of: None)
+        measure_extraction(INDEX, "r", request, {}, lambda method, number, of: None)

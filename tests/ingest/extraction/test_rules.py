@@ -19,7 +19,7 @@ from tests.tables import from_table
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
 LABELS = {concept.iri: concept.zh for concept in INDEX.concepts}
 NAMES = {
-    concept.iri: {each.text for each in INDEX.labels if INDEX.concepts[each.concept] is concept}
+    concept.iri: {label.text for label in INDEX.labels if INDEX.concepts[label.concept] is concept}
     for concept in INDEX.concepts
     if concept.kind in {"MFHSubstance", "Herb", "Food", "Formula", "Dish"}
 }
@@ -33,18 +33,18 @@ def extract(
     section = Section("https://e.org/s", ("书", title))
     passage = Passage("https://e.org/p", section, 0, len(entry), entry, first)
     document = Document("x.txt", by, "zh", entry)
-    (found,) = RULES.read([passage], document, NamedNode("urn:g"))
-    return found
+    (extraction,) = RULES.read([passage], document, NamedNode("urn:g"))
+    return extraction
 
 
 def read(entry: str, title: str = "甘草", first: bool = True) -> set[tuple[str, str]]:
     """Return relations with today's names of their objects, stated of the title itself."""
-    found = extract(entry, title, first).found
-    for each in found:
-        assert 0 <= each.start < each.end <= len(entry)
+    statements = extract(entry, title, first).found
+    for statement in statements:
+        assert 0 <= statement.start < statement.end <= len(entry)
     return {
         (local_name(each.predicate.value), LABELS.get(text(each.object), text(each.object)))
-        for each in found
+        for each in statements
         if not text(each.object).startswith(f"{ID}old-")
         and title in NAMES.get(each.subject.value, ())
     }
@@ -60,15 +60,15 @@ def test_nature_flavour_and_toxicity_are_read(
 ) -> None:
     expected = {*_of("hasNature", nature), *_of("hasFlavour", *flavours)}
     expected |= set(_of("hasToxicity", toxicity)) if toxicity else set()
-    found = read(entry)
+    results = read(entry)
     assert {
-        each for each in found if each[0] in {"hasNature", "hasFlavour", "hasToxicity"}
+        row for row in results if row[0] in {"hasNature", "hasFlavour", "hasToxicity"}
     } == expected
 
 
 @from_table
 def test_statements_on_other_parts_are_ignored(entry: str) -> None:
-    assert not [each for each in read(entry) if each[0].startswith("has")]
+    assert not [row for row in read(entry) if row[0].startswith("has")]
 
 
 @from_table
@@ -77,21 +77,21 @@ def test_channels_are_read_where_a_channel_is_named(entry: str, channels: set[st
 
 
 def test_uses_are_conditions_or_efficacies_known_by_name() -> None:
-    found = read("味甘，平，无毒。主消食健胃，治头痛，某名之病，咳嗽。")
-    assert ("hasEfficacy", "消食健胃") in found
-    assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛", "咳嗽"}
+    results = read("味甘，平，无毒。主消食健胃，治头痛，某名之病，咳嗽。")
+    assert ("hasEfficacy", "消食健胃") in results
+    assert {word for relation, word in results if relation == "indicatedFor"} == {"头痛", "咳嗽"}
 
 
 def test_list_ends_where_it_turns_to_warning() -> None:
-    found = read("主头痛，多食令人咳嗽，腹痛。")
-    assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛"}
+    results = read("主头痛，多食令人咳嗽，腹痛。")
+    assert {word for relation, word in results if relation == "indicatedFor"} == {"头痛"}
 
 
 def test_incompatible_materials_are_read_with_their_verbs() -> None:
-    found = read("味甘，平。（术为之使，恶远志，反大戟、芫花、甘遂、海藻。）")
-    assert {w for r, w in found if r == "opposes"} >= {"甘遂", "海藻"}
-    assert {w for r, w in found if r == "incompatibleWith"} == {"远志"}
-    assert not [each for each in read("恶寒，畏风，反胃。") if each[0] != "hasNature"]
+    results = read("味甘，平。（术为之使，恶远志，反大戟、芫花、甘遂、海藻。）")
+    assert {w for r, w in results if r == "opposes"} >= {"甘遂", "海藻"}
+    assert {w for r, w in results if r == "incompatibleWith"} == {"远志"}
+    assert not [row for row in read("恶寒，畏风，反胃。") if row[0] != "hasNature"]
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_incompatible_materials_are_read_with_their_verbs() -> None:
     ],
 )  # fmt: skip
 def test_cautions_respect_negation(entry: str, expected: tuple[str, str] | None) -> None:
-    found = {each for each in read(entry) if each[0] in {"contraindicatedIn", "cautionIn"}}
-    assert found == ({expected} if expected else set())
+    results = {row for row in read(entry) if row[0] in {"contraindicatedIn", "cautionIn"}}
+    assert results == ({expected} if expected else set())
 
 
 def test_alias_is_read_unless_damaged_or_taken() -> None:
-    found = read("一名蜜样草，一名人参，一名 草，一名水 。")
-    assert {word for relation, word in found if relation == "altLabel"} == {"蜜样草"}
+    results = read("一名蜜样草，一名人参，一名 草，一名水 。")
+    assert {word for relation, word in results if relation == "altLabel"} == {"蜜样草"}
 
 
 def test_entry_whose_title_is_no_material_gives_nothing() -> None:
@@ -125,7 +125,9 @@ def test_of_a_formula_only_its_use_is_read() -> None:
 
 def test_unknown_name_of_old_book_becomes_term() -> None:
     extraction = extract("味甘，平。主风毒攻注。")
-    (claim,) = (each for each in extraction.found if each.predicate == SHIYI.indicatedFor)
+    (claim,) = (
+        statement for statement in extraction.found if statement.predicate == SHIYI.indicatedFor
+    )
     assert extraction.classes[text(claim.object)] == "Symptom"
     labels = {q.subject: q.object for q in extraction.quads if q.predicate == SKOS.prefLabel}
     assert labels[NamedNode(text(claim.object))] == Literal("风毒攻注", language="zh")
@@ -152,21 +154,21 @@ def test_name_within_remark_is_no_name_of_material() -> None:
 
 @from_table
 def test_alias_wider_or_narrower_than_concept_left_alone(entry: str, left: str) -> None:
-    found = read(entry)
-    assert ("indicatedFor", "头痛") in found
-    assert left not in {word for _, word in found}
+    results = read(entry)
+    assert ("indicatedFor", "头痛") in results
+    assert left not in {word for _, word in results}
 
 
 @from_table
 def test_statement_of_unknown_subject_is_ignored(entry: str, relation: str) -> None:
-    found = read(entry, "火麻仁")
-    assert ("indicatedFor", "头痛") in found
-    assert relation not in {each for each, _ in found}
+    results = read(entry, "火麻仁")
+    assert ("indicatedFor", "头痛") in results
+    assert relation not in {each for each, _ in results}
 
 
 def test_verb_before_lost_character_still_changes_verb() -> None:
-    found = read("畏人参，恶苦 、款冬。", "麦门冬")
-    assert found == {("fears", "人参"), ("incompatibleWith", "款冬花")}
+    results = read("畏人参，恶苦 、款冬。", "麦门冬")
+    assert results == {("fears", "人参"), ("incompatibleWith", "款冬花")}
 
 
 def test_recipe_with_one_character_title_is_ignored() -> None:
@@ -175,7 +177,7 @@ def test_recipe_with_one_character_title_is_ignored() -> None:
 
 def test_titles_brackets_and_verbs_are_taken_off() -> None:
     titles = ("１.玉屑", "百合（附）", "地黄〈微寒〉")
-    assert [strip_title(each) for each in titles] == ["玉屑", "百合", "地黄"]
+    assert [strip_title(title) for title in titles] == ["玉屑", "百合", "地黄"]
 
 
 @from_table

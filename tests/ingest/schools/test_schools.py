@@ -32,7 +32,7 @@ PAIRS = [
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.jsonl"
-    path.write_text("\n".join(json.dumps(each, ensure_ascii=False) for each in PAIRS), "utf-8")
+    path.write_text("\n".join(json.dumps(pair, ensure_ascii=False) for pair in PAIRS), "utf-8")
     return path
 
 
@@ -47,40 +47,40 @@ def test_a_school_is_named_in_ascii() -> None:
 
 
 def test_answered_question_becomes_chain_text_and_claims(desk: Desk, pairs: Path) -> None:
-    before, accepted = desk.quads(), count(desk.base.store)
+    before, term = desk.quads(), count(desk.base.store)
     report = desk.take(pairs, school=SCHOOL.name)
     store = desk.base.store
     assert schools(store) == {SCHOOL.iri.value: SCHOOL.name}
-    assert count(store) == accepted
+    assert count(store) == term
     [chain] = chains(store, SCHOOL.iri.value)
     assert chain.question == PAIRS[0]["question"]
     assert ("心脾两虚证", "hasManifestation", "失眠") in chain.triples
     assert chain.reasoning.endswith("故答：心脾两虚证，治以健脾养心。")
     facts = open_state(desk.base, Schema.load(), store).facts
     overlay = overlay_of_school(store, SCHOOL.iri.value, facts)
-    claims = {each.claim: each for each in overlay.facts}
-    assert {local_name(each.predicate.value) for each in claims.values()} >= {"hasManifestation"}
+    claims = {fact.claim: fact for fact in overlay.facts}
+    assert {local_name(fact.predicate.value) for fact in claims.values()} >= {"hasManifestation"}
     assert claims.keys() | overlay.taught == set(chain.steps)
-    assert all(each.confidence <= 0.4 for each in claims.values())  # machine text counts as little
-    [text] = [each for each in overlay.texts if each.kind == PAIR]
+    assert all(fact.confidence <= 0.4 for fact in claims.values())  # machine text counts as little
+    [text] = [unit for unit in overlay.texts if unit.kind == PAIR]
     assert set(chain.steps) < set(text.claims)  # what was recalled of the general graph too
     recalled = set(text.claims) - set(chain.steps)
     assert all(
         list(store.match(NamedNode(each), RDF.type, SHIYI.Claim, DefaultGraph()))
         for each in recalled
     )
-    assert any("test split" in each for each in report.failures)
+    assert any("test split" in failure for failure in report.failures)
     assert "恶寒" not in str(desk.quads() - before)
     lines = [json.loads(line) for line in training_lines(chains(store))]
-    assert [[each["role"] for each in line["messages"]] for line in lines] == [
+    assert [[item["role"] for item in line["messages"]] for line in lines] == [
         ["system", "user", "assistant"]
     ] * 2
     assert lines[0]["messages"][2]["content"] == chain.reasoning
     assert lines[1]["messages"][2]["content"].splitlines()[0].count("\t") == 2
-    written = pairs.with_name("sft.jsonl")
+    path = pairs.with_name("sft.jsonl")
     content = ["--kb", str(desk.base.path), "export", "sft", "--school", SCHOOL.name]
-    assert main([*content, "-o", str(written)]) == 0
-    assert [json.loads(line) for line in written.read_text("utf-8").splitlines()] == lines
+    assert main([*content, "-o", str(path)]) == 0
+    assert [json.loads(line) for line in path.read_text("utf-8").splitlines()] == lines
     assert desk.forget(report)["quads"] > 0
     assert desk.quads() == before
 
@@ -116,7 +116,7 @@ def test_invented_statements_of_model_are_dropped(
         extracting.close()
     [chain] = chains(desk.base.store, SCHOOL.iri.value)
     assert chain.reasoning == "心悸失眠，为心脾两虚，故治以健脾养心。"
-    assert {each[2] for each in chain.triples} == {"心悸", "健脾养心"}
+    assert {triple[2] for triple in chain.triples} == {"心悸", "健脾养心"}
     gone = desk.forget(report)
     assert gone["replies"] == 3
     assert not list(chains(desk.base.store))

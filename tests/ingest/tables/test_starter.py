@@ -14,7 +14,7 @@ from tests.tables import from_table
 
 
 def claims(starter: Starter, predicate: str) -> list[Claim]:
-    return [each for each in starter.claims if each.predicate == getattr(SHIYI, predicate)]
+    return [claim for claim in starter.claims if claim.predicate == getattr(SHIYI, predicate)]
 
 
 def of(starter: Starter, class_name: str) -> list[str]:
@@ -23,23 +23,23 @@ def of(starter: Starter, class_name: str) -> list[str]:
 
 def pairs(starter: Starter, predicate: str) -> set[tuple[str, str]]:
     return {
-        (local_name(each.subject.value), local_name(text(each.object)))
-        for each in claims(starter, predicate)
+        (local_name(claim.subject.value), local_name(text(claim.object)))
+        for claim in claims(starter, predicate)
     }
 
 
 def names(starter: Starter, predicate: str) -> set[frozenset[str]]:
     """Return pairs by their Chinese labels, whichever way round they are stored."""
-    label = {each.id: each.zh for each in starter.concepts.by_id.values()}
+    label = {concept.id: concept.zh for concept in starter.concepts.by_id.values()}
     return {frozenset((label[a], label[b])) for a, b in pairs(starter, predicate)}
 
 
 def test_the_catalogue_has_106_names_in_four_batches(starter: Starter) -> None:
     numbered = {
-        code: each.id
-        for each in starter.concepts.by_id.values()
-        for code in each.notation
-        if re.fullmatch(r"MFH-\d{3}", code) and not starter.broader[each.id]
+        code: concept.id
+        for concept in starter.concepts.by_id.values()
+        for code in concept.notation
+        if re.fullmatch(r"MFH-\d{3}", code) and not starter.broader[concept.id]
     }
     assert len(numbered) == 106
     status = pairs(starter, "regulatoryStatus")
@@ -80,14 +80,16 @@ def test_the_base_is_broad_enough(starter: Starter, class_name: str, floor: int)
 
 def test_every_concept_is_defined_shortly_in_both_languages(starter: Starter) -> None:
     concepts = starter.concepts.by_id.values()
-    assert [each.id for each in concepts if not 2 <= len(each.definition_zh) <= 50] == []
-    assert [each.id for each in concepts if not 2 <= len(each.definition_en.split()) <= 30] == []
+    assert [concept.id for concept in concepts if not 2 <= len(concept.definition_zh) <= 50] == []
+    assert [
+        concept.id for concept in concepts if not 2 <= len(concept.definition_en.split()) <= 30
+    ] == []
 
 
 def test_each_of_six_thousand_claims_has_tier(starter: Starter) -> None:
     assert len(starter.claims) >= 6000
     for claim in starter.claims:
-        assert all(each.source.tier in set(Tier) for each in claim.evidence)
+        assert all(evidence.source.tier in set(Tier) for evidence in claim.evidence)
 
 
 LEFT = (
@@ -105,7 +107,7 @@ LEFT = (
     "白蔹",
 )
 OPPOSED = [
-    *((left, right) for left in ("川乌", "草乌", "附子") for right in LEFT),
+    *((term, right) for term in ("川乌", "草乌", "附子") for right in LEFT),
     *(("甘草", right) for right in ("甘遂", "京大戟", "红大戟", "海藻", "芫花")),
     *(("藜芦", right) for right in ("人参", "丹参", "玄参", "南沙参", "北沙参", "苦参", "细辛", "白芍",
                                   "赤芍", "西洋参", "党参")),
@@ -145,11 +147,11 @@ def test_mung_bean_has_two_natures_by_two_books(starter: Starter) -> None:
         for c in claims(starter, "contraindicatedIn")
         if c.subject.value.endswith("-lvdou") and "stomach" in text(c.object)
     ]
-    assert len({each.suggested.id for each in taboo.evidence if each.suggested}) == 2
+    assert len({evidence.suggested.id for evidence in taboo.evidence if evidence.suggested}) == 2
 
 
 def test_taboo_on_spleen_cold_reaches_yang_deficiency(starter: Starter) -> None:
-    label = {each.zh: each.id for each in starter.concepts.by_id.values()}
+    label = {concept.zh: concept.id for concept in starter.concepts.by_id.values()}
     wanted = label["脾阳虚证"]
     implied = pairs(starter, "impliesSyndrome")
     assert any(wanted in pair for pair in implied)
@@ -188,23 +190,25 @@ def test_no_known_wrong_cui_is_used(starter: Starter) -> None:
         ("drug-losartan", "C0065370"),
         ("drug-lisinopril", "C0065371"),
     }
-    used = {(each.subject, each.cui) for each in starter.mappings}
+    used = {(mapping.subject, mapping.cui) for mapping in starter.mappings}
     assert len(used) > 300
     assert used & wrong == set()
-    assert "C0013227" not in {each.cui for each in starter.mappings}
-    assert "C0009211" not in {each.cui for each in starter.mappings}
+    assert "C0013227" not in {mapping.cui for mapping in starter.mappings}
+    assert "C0009211" not in {mapping.cui for mapping in starter.mappings}
 
 
 def test_species_cui_never_exact_match_of_plant_part(starter: Starter) -> None:
     exact = [
-        each.subject
-        for each in starter.mappings
-        if each.subject.startswith("substance-")
-        and each.predicate.value.endswith("exactMatch")
-        and each.cui
+        mapping.subject
+        for mapping in starter.mappings
+        if mapping.subject.startswith("substance-")
+        and mapping.predicate.value.endswith("exactMatch")
+        and mapping.cui
     ]
     organisms = {e.cui for e in starter.mappings if e.subject.startswith("organism-")}
-    by_subject = {each.subject: each.cui for each in starter.mappings if each.subject in exact}
+    by_subject = {
+        mapping.subject: mapping.cui for mapping in starter.mappings if mapping.subject in exact
+    }
     assert [s for s, cui in by_subject.items() if cui in organisms] == []
 
 

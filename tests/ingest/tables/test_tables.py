@@ -73,7 +73,7 @@ def test_long_row_becomes_one_claim_with_its_grade(write: Write) -> None:
 def test_wide_row_becomes_claim_for_each_value(write: Write) -> None:
     wide = "subject\tsource\tkind\thasNature\tprimaryEffect@zh\n绿豆\tbook\tread\t寒|凉\t清热\n"
     claims = load_starter(write(claims=wide)).claims
-    assert [each.text.zh for each in claims if each.text] == ["清热"]
+    assert [claim.text.zh for claim in claims if claim.text] == ["清热"]
     assert len(claims) == 3
 
 
@@ -94,15 +94,15 @@ def test_guidance_names_topic_verdict_and_concepts(write: Write) -> None:
     given = (("about", about), ("topic", "suitability"), ("verdict", "yes"))
     assert claim.evidence[0].qualifiers == given
     objects = {str(q.object) for q in claim_quads(claim) if q.predicate == SHIYI.about}
-    assert objects == {str(resource(each)) for each in about.split("|")}
+    assert objects == {str(resource(part)) for part in about.split("|")}
 
 
 @from_table
 def test_faulty_guidance_is_refused_with_what_to_do(write: Write, row: str, text: str) -> None:
     cells = row.replace("|", "\t")
-    found = faults(write(guidance=f"{GUIDANCE}绿豆\tguidance\t{cells}\n"))
-    assert [text in each for each in found] == [True]
-    assert found[0].startswith("claims/guidance.tsv:2 ")
+    results = faults(write(guidance=f"{GUIDANCE}绿豆\tguidance\t{cells}\n"))
+    assert [text in each for each in results] == [True]
+    assert results[0].startswith("claims/guidance.tsv:2 ")
 
 
 def test_topics_and_verdicts_are_those_of_the_shapes() -> None:
@@ -133,11 +133,14 @@ def test_confidence_that_source_states_stands_as_it_is(write: Write) -> None:
 def test_recalled_evidence_has_one_lower_vote(write: Write) -> None:
     rows = "绿豆\thasNature\t寒\tbook|case\ta|b\t\trecalled\t\t\n"
     [claim] = load_starter(write(claims=CLAIMS + rows)).claims
-    assert [each.suggested.id for each in claim.evidence if each.suggested] == ["book", "case"]
+    assert [evidence.suggested.id for evidence in claim.evidence if evidence.suggested] == [
+        "book",
+        "case",
+    ]
     assert claim.confidence.value == 0.45
     lines = [str(quad) for quad in claim_quads(claim)]
-    assert sum("suggestedSource" in each for each in lines) == 2
-    assert not any("wasDerivedFrom" in each or "tier-textbook" in each for each in lines)
+    assert sum("suggestedSource" in line for line in lines) == 2
+    assert not any("wasDerivedFrom" in line or "tier-textbook" in line for line in lines)
     opened = "绿豆\thasNature\t寒\tcase\tb\t\tread\t\t\n"
     assert the_claim(load_starter(write(claims=CLAIMS + opened)), "hasNature") > 0.45
 
@@ -166,14 +169,14 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
 
 @from_table
 def test_faulty_row_refused_with_place_and_nearest_name(write: Write, rows: str, text: str) -> None:
-    found = faults(write(claims=CLAIMS + rows))
-    assert any(text in fault for fault in found), found
+    results = faults(write(claims=CLAIMS + rows))
+    assert any(text in fault for fault in results), results
 
 
 @from_table
 def test_a_faulty_concept_is_refused(write: Write, row: str, text: str) -> None:
-    found = faults(write(concepts=row))
-    assert any(text in fault for fault in found), found
+    results = faults(write(concepts=row))
+    assert any(text in fault for fault in results), results
 
 
 def test_a_cycle_of_broader_concepts_is_refused(write: Write) -> None:
@@ -183,13 +186,13 @@ def test_a_cycle_of_broader_concepts_is_refused(write: Write) -> None:
 
 def test_one_run_reports_faults_of_all_files(write: Write) -> None:
     wrong = "x\thasNature\t寒\tbook\t\t\tread\t\t\n"
-    found = faults(write(claims=CLAIMS + wrong * 3, more=CLAIMS + wrong))
-    assert len(found) == 4
+    results = faults(write(claims=CLAIMS + wrong * 3, more=CLAIMS + wrong))
+    assert len(results) == 4
 
 
 def test_an_unknown_column_is_refused_with_the_nearest(write: Write) -> None:
-    found = faults(write(claims="subject\tsource\thasNatuer\n绿豆\tbook\t寒\n"))
-    assert any("unknown column 'hasNatuer'" in f and "hasNature" in f for f in found), found
+    results = faults(write(claims="subject\tsource\thasNatuer\n绿豆\tbook\t寒\n"))
+    assert any("unknown column 'hasNatuer'" in f and "hasNature" in f for f in results), results
 
 
 MAPPING = "#curie_map:\n#  UMLS: http://identifiers.org/umls/\nsubject_id\tpredicate_id\tobject_id\tmapping_justification\tpredicate_modifier\n"

@@ -86,10 +86,10 @@ def test_vectors_of_other_model_link_differently(model: Path, tmp_path: Path) ->
     place = vectors_folder(index, embedder)
     assert place != index == vectors_folder(index, open_shipped())
     assert (place / FILE).is_file()
-    found = [[(c.iri, c.score) for c in each.candidates(WORDS)] for each in (own, other)]
-    assert found[0] != found[1]
-    again = Linker.open(tmp_path, store, "r", LinkingSettings(embedder=str(model)))
-    assert [(c.iri, c.score) for c in again.candidates(WORDS)] == found[1]
+    results = [[(c.iri, c.score) for c in each.candidates(WORDS)] for each in (own, other)]
+    assert results[0] != results[1]
+    linker = Linker.open(tmp_path, store, "r", LinkingSettings(embedder=str(model)))
+    assert [(c.iri, c.score) for c in linker.candidates(WORDS)] == results[1]
 
 
 def test_model_that_changed_under_its_name_is_another(model: Path, tmp_path: Path) -> None:
@@ -99,10 +99,10 @@ def test_model_that_changed_under_its_name_is_another(model: Path, tmp_path: Pat
     assert first is not None
     assert second is not None
     digests = [each.identity.rpartition(":")[2] for each in (first, second)]
-    again = open_embedder(str(model))
-    assert again is not None
+    embedder = open_embedder(str(model))
+    assert embedder is not None
     assert digests[0] != digests[1]
-    assert again.identity == first.identity
+    assert embedder.identity == first.identity
 
 
 def test_unknown_model_is_refused_with_advice() -> None:
@@ -132,7 +132,7 @@ def test_fine_tuning_draws_names_of_one_thing_together(
 
     assert rank(tuned) < rank(model) / 2
     sections = {training._section(p) for p in pairs if "disease-gbt" in p.concept}
-    assert all(len(each) == 3 for each in sections)
+    assert all(len(section) == 3 for section in sections)
 
 
 def spot(reranker: str) -> tuple[list[str], list[float]]:
@@ -154,5 +154,5 @@ def test_a_reranker_changes_what_is_read(cross_encoder: Path) -> None:
     assert none == []
     assert plain != by_cosine
     assert by_encoder != plain
-    for listed in (cosines, scores):
-        assert listed == sorted(listed, reverse=True) != []
+    for group in (cosines, scores):
+        assert group == sorted(group, reverse=True) != []

@@ -49,8 +49,8 @@ def test_a_search_finds_exactly_the_nearest(count: int) -> None:
 def test_graph_finds_nearly_all_of_ten_nearest() -> None:
     exact = LabelVectors(ROWS, Listed(), "release")
     asked = [str(place) for place in range(0, 3000, 60)]
-    right, found = 0, ApproximateVectors.of(exact).search(asked, 10)
-    for near, true in zip(found, exact.search(asked, 10), strict=True):
+    right, results = 0, ApproximateVectors.of(exact).search(asked, 10)
+    for near, true in zip(results, exact.search(asked, 10), strict=True):
         assert near[0][0] == true[0][0]
         assert near[0][1] == pytest.approx(1, abs=1e-4)
         right += len({place for place, _ in near} & {place for place, _ in true})
@@ -70,10 +70,10 @@ def test_only_near_labels_above_the_threshold_are_given() -> None:
 
 
 def test_a_graph_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    made = ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release"))
-    made.save(tmp_path)
-    read = ApproximateVectors.load(tmp_path, made.vectors)
-    assert read.search(["1", "2"], 10) == made.search(["1", "2"], 10)
+    vectors = ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release"))
+    vectors.save(tmp_path)
+    read = ApproximateVectors.load(tmp_path, vectors.vectors)
+    assert read.search(["1", "2"], 10) == vectors.search(["1", "2"], 10)
 
 
 def test_graph_of_other_vectors_or_damaged_one_refused(tmp_path: Path) -> None:
@@ -111,4 +111,4 @@ def test_base_of_very_many_labels_linked_over_graph(
     write_index(tmp_path, store, "r")
     linker = Linker.open(tmp_path, store, "r")
     assert isinstance(linker.vectors, ApproximateVectors)
-    assert [each.iri for each in linker.candidates("berry of goji")] == [goji.value]
+    assert [mention.iri for mention in linker.candidates("berry of goji")] == [goji.value]

@@ -43,10 +43,10 @@ def test_the_nearest_label_comes_first_with_its_cosine() -> None:
 
 
 def test_vectors_read_back_as_they_were_written(tmp_path: Path) -> None:
-    made = LabelVectors.of(INDEX, StubEmbedder())
-    made.save(tmp_path)
+    vectors = LabelVectors.of(INDEX, StubEmbedder())
+    vectors.save(tmp_path)
     read = LabelVectors.load(tmp_path, INDEX, StubEmbedder())
-    assert read.search(["pear", "apple"], 2) == made.search(["pear", "apple"], 2)
+    assert read.search(["pear", "apple"], 2) == vectors.search(["pear", "apple"], 2)
 
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ def names(count: int) -> list[str]:
 
 
 def packed(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    encoded = [each.encode() for each in texts]
-    ends = np.cumsum([len(each) for each in encoded], dtype=np.int64)
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([len(block) for block in encoded], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), np.uint8), ends
 
 
@@ -33,10 +33,10 @@ def test_no_name_above_threshold_lost_and_most_others() -> None:
     for asked in texts[:150]:
         own = grams(asked)
         listed = set(filter_by_bound(text, ends, every, own, THRESHOLD).tolist())
-        found = {at for at, each in enumerate(texts) if jaccard(own, grams(each)) >= THRESHOLD}
-        assert found <= listed
+        results = {at for at, each in enumerate(texts) if jaccard(own, grams(each)) >= THRESHOLD}
+        assert results <= listed
         if asked.isascii() and len(asked) > 6:
-            alike, left, asked_for = alike + len(found), left + len(listed), asked_for + 1
+            alike, left, asked_for = alike + len(results), left + len(listed), asked_for + 1
     assert asked_for > 20
     assert alike <= left < asked_for * len(texts) / 20
 
@@ -49,12 +49,12 @@ def test_trigrams_need_three_plain_letters(asked: str) -> None:
 
 
 def test_index_finds_what_comparing_with_every_name_finds(tmp_path: Path) -> None:
-    texts = sorted({fold(each) for each in names(800)} - {""})
+    texts = sorted({fold(name) for name in names(800)} - {""})
     index = UmlsNames.build(
         [UmlsName(each, f"C{at:07d}", True, frozenset({"T121"})) for at, each in enumerate(texts)],
         tmp_path,
     )
-    for asked in texts[:100]:
-        own = grams(asked)
-        found = {each.text for each in index.similar(asked) if each.similarity >= THRESHOLD}
-        assert found >= {each for each in texts if jaccard(own, grams(each)) >= THRESHOLD}
+    for text in texts[:100]:
+        own = grams(text)
+        results = {match.text for match in index.similar(text) if match.similarity >= THRESHOLD}
+        assert results >= {each for each in texts if jaccard(own, grams(each)) >= THRESHOLD}

@@ -82,8 +82,8 @@ def test_name_of_another_semantic_type_is_not_taken(umls: UmlsLinker) -> None:
 
 def test_running_text_is_linked_by_windows_without_overlap(umls: UmlsLinker) -> None:
     text = "Metformin with Ginkgo biloba extract, or lowering drugs for hypertension"
-    found = [(text[each.start : each.end], each.cui) for each in umls.find(text)]
-    assert found == [
+    results = [(text[match.start : match.end], match.cui) for match in umls.find(text)]
+    assert results == [
         ("Metformin", "C0025598"),
         ("Ginkgo biloba extract", "C0772125"),
         ("hypertension", "C0020538"),
@@ -96,7 +96,7 @@ def test_running_text_links_across_plurals_and_typos(umls: UmlsLinker) -> None:
         ("leaves of ginkgo bilobaa daily", "C0330206"),
         ("quinquefolius panax", "C1011522"),
     ):
-        assert [each.cui for each in umls.find(text)] == [cui], text
+        assert [match.cui for match in umls.find(text)] == [cui], text
 
 
 def test_words_that_no_name_has_are_never_compared(umls: UmlsLinker) -> None:
@@ -108,14 +108,14 @@ def test_prefix_filtering_loses_no_name_above_the_threshold(umls: UmlsLinker) ->
     from shiyi.linking.umls.index import THRESHOLD, grams, jaccard
 
     names = umls._names
-    for asked in ("hypertensions", "ginkgo bilobas", "digestive enzyme", "metformine"):
+    for term in ("hypertensions", "ginkgo bilobas", "digestive enzyme", "metformine"):
         wanted = {
-            (fold(each.text), each.cui)
-            for each in NAMES
-            if jaccard(grams(asked), grams(fold(each.text))) >= THRESHOLD
+            (fold(name.text), name.cui)
+            for name in NAMES
+            if jaccard(grams(term), grams(fold(name.text))) >= THRESHOLD
         }
         assert wanted
-        assert {(each.text, each.cui) for each in names.similar(asked)} == wanted
+        assert {(match.text, match.cui) for match in names.similar(term)} == wanted
 
 
 def rrf(path: Path, rows: Sequence[str]) -> Path:
@@ -142,13 +142,13 @@ def test_mrconso_is_filtered_by_language_suppression_and_source(tmp_path: Path) 
             atom("C0000003", "zedoary", sab="SNOMEDCT_US"),
         ],
     )
-    assert [(each.text, each.cui, each.preferred) for each in mrconso_names(path)] == [
+    assert [(name.text, name.cui, name.preferred) for name in mrconso_names(path)] == [
         ("ginger", "C0000001", True),
         ("姜黄", "C0000002", True),
         ("zedoary", "C0000003", True),
     ]
-    found = list(mrconso_names(path, languages=["ENG"], sources=["MSH"]))
-    assert [each.text for each in found] == ["ginger"]
+    names = list(mrconso_names(path, languages=["ENG"], sources=["MSH"]))
+    assert [name.text for name in names] == ["ginger"]
 
 
 def test_semantic_types_come_from_mrsty_in_any_order(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_semantic_types_come_from_mrsty_in_any_order(tmp_path: Path) -> None:
     )
     path = rrf(tmp_path / "MRCONSO.RRF", [atom("C0000001", "ginger"), atom("C0000009", "none")])
     types = SemanticTypes.read(sty)
-    assert [each.types for each in mrconso_names(path, types)] == [{"T002", "T168"}, set()]
+    assert [name.types for name in mrconso_names(path, types)] == [{"T002", "T168"}, set()]
     assert types.of("C0000002") == {"T047"}
 
 

@@ -31,11 +31,11 @@ from tests.support import bases
 def test_calibrated_beliefs_have_no_error() -> None:
     belief = np.repeat([0.2, 0.8], 10)
     holds = np.array([True] * 2 + [False] * 8 + [True] * 8 + [False] * 2)
-    found = Calibration.of(belief, holds)
-    assert found.ece == pytest.approx(0.0)
-    assert found.brier == pytest.approx(0.16)
-    assert found.auc == pytest.approx((64 + 0.5 * (2 * 8 + 8 * 2)) / 100, abs=1e-9)
-    assert [count for _, _, count in found.bins] == [10, 10]
+    calibration = Calibration.of(belief, holds)
+    assert calibration.ece == pytest.approx(0.0)
+    assert calibration.brier == pytest.approx(0.16)
+    assert calibration.auc == pytest.approx((64 + 0.5 * (2 * 8 + 8 * 2)) / 100, abs=1e-9)
+    assert [count for _, _, count in calibration.bins] == [10, 10]
 
 
 def test_area_is_one_for_perfect_order() -> None:
@@ -53,9 +53,9 @@ def test_claims_of_two_communities_told_from_corrupted_ones() -> None:
     random = np.random.default_rng(0)
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
-    _, found = fit_fusion(Structure.of(Projection.from_edges(edges, "")))
-    assert found.auc > 0.7
-    assert found.ece < 0.2
+    _, calibration = fit_fusion(Structure.of(Projection.from_edges(edges, "")))
+    assert calibration.auc > 0.7
+    assert calibration.ece < 0.2
 
 
 def test_rejected_claims_are_negative_examples() -> None:
@@ -63,11 +63,11 @@ def test_rejected_claims_are_negative_examples() -> None:
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
     structure = Structure.of(Projection.from_edges(edges, ""))
-    plain, found = fit_fusion(structure)
+    plain, calibration = fit_fusion(structure)
     within = {(f"h{s}{a}", "p", f"t{s}{b}") for s in range(4) for a in range(12) for b in range(12)}
-    wrong = {each for each in within if each[::2] not in pairs and each[0] in structure.graph.nodes}
+    wrong = {row for row in within if row[::2] not in pairs and row[0] in structure.graph.nodes}
     strict, more = fit_fusion(structure, refused=[*wrong, ("never", "seen", "before")])
-    assert more.rows > found.rows
+    assert more.rows > calibration.rows
     near = np.array([[0.9, 0.9, 0.9]])
     assert strict.structure(near)[0] < plain.structure(near)[0]  # likeness no longer proves it
     assert len(number_triples(structure.graph, wrong)) <= len(wrong)
@@ -118,9 +118,9 @@ def test_parallel_claim_is_path_of_one_hop() -> None:
 def test_heads_with_shared_claims_have_low_energy() -> None:
     edges = [(f"h{i}", "p", f"t{j}", 0.9) for i in range(6) for j in range(6)]
     edges += [(f"g{i}", "p", f"s{j}", 0.9) for i in range(6) for j in range(6)]
-    stored = graph(*edges)
-    likely, unlikely = Structure.of(stored).profiles.plausibility(
-        asked(stored, ("h0", "p", "t0"), ("h0", "p", "s0")), np.array([0.9, 0.0])
+    projection = graph(*edges)
+    likely, unlikely = Structure.of(projection).profiles.plausibility(
+        asked(projection, ("h0", "p", "t0"), ("h0", "p", "s0")), np.array([0.9, 0.0])
     )
     assert likely > unlikely + 0.2
 
@@ -136,15 +136,15 @@ def test_level_that_would_count_against_itself_counts_nothing() -> None:
     parts = np.column_stack(
         [np.where(holds, 0.7, 0.4), random.random(2000), np.where(holds, 0.2, 0.6)]
     )
-    fitted = Fusion.fit(np.clip(parts + random.normal(0, 0.2, parts.shape), 0, 1), holds)
-    assert fitted.weights[0] > 0
-    assert fitted.weights[2] == 0.0
+    fusion = Fusion.fit(np.clip(parts + random.normal(0, 0.2, parts.shape), 0, 1), holds)
+    assert fusion.weights[0] > 0
+    assert fusion.weights[2] == 0.0
 
 
 def test_corrupted_claims_are_stated_nowhere() -> None:
     random = np.random.default_rng(1)
-    stored = graph(*{(f"h{a}", "p", f"t{b}", 0.9) for a, b in random.integers(0, 30, (200, 2))})
-    structure = Structure.of(stored)
+    projection = graph(*{(f"h{a}", "p", f"t{b}", 0.9) for a, b in random.integers(0, 30, (200, 2))})
+    structure = Structure.of(projection)
     false = {tuple(row) for row in draw_corrupted(structure, 0).tolist()}
     assert len(false) > 50
     assert not false & {tuple(row) for row in number_claims(structure).tolist()}
@@ -175,11 +175,11 @@ def base() -> OxigraphStore:
 
 
 def test_parts_stand_beside_claim_and_its_confidence_stays(base: OxigraphStore) -> None:
-    apart = {DERIVED, graph_name("journal")}  # the journal notes what was derived last
-    before = {q for q in base.match() if q.graph_name not in apart}
+    nodes = {DERIVED, graph_name("journal")}  # the journal notes what was derived last
+    before = {q for q in base.match() if q.graph_name not in nodes}
     projection = Projection.from_store(base, "")
     replace_derived(base, weigh(projection, disputes(base)).quads(), ("confidence",))
-    assert {q for q in base.match() if q.graph_name not in apart} == before
+    assert {q for q in base.match() if q.graph_name not in nodes} == before
     message = explain_claim(base, projection.claims[0])
     assert message is not None
     assert set(message["parts"]) == {"text", "entity", "relation", "path", "fused"}

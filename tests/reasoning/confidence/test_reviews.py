@@ -96,9 +96,9 @@ def test_incremental_confidence_equals_recount(
     desk = Decisions(Changes(base.writer))
     for place, who, agreed, taken_back in steps:
         iri = CLAIMS[place].iri.value
-        made = desk.review(iri, ReviewDecision(kind_of(agreed), who, agreement=agreed))
+        change = desk.review(iri, ReviewDecision(kind_of(agreed), who, agreement=agreed))
         if taken_back:
-            desk.undo(made.iri, who, "")
+            desk.undo(change.iri, who, "")
     for claim in CLAIMS:
         weighed = desk.assess(claim.iri.value)
         second = load_inputs(base.store, claim.iri.value)
@@ -125,9 +125,9 @@ def test_reviewed_confidence_leaves_accepted_view(
         after = weigh(Projection.from_store(opened.store, ""), disputes(opened.store))
         place = after.graph.claims.index(iri.value)
         assert after.text[place] < before.text[before.graph.claims.index(iri.value)]
-        [stored] = opened.store.match(iri, SHIYI.confidence, None, DefaultGraph())
+        [quad] = opened.store.match(iri, SHIYI.confidence, None, DefaultGraph())
         [fused] = opened.store.match(iri, SHIYI.fusedConfidence, None, None)
-        assert isinstance(stored, Quad)
+        assert isinstance(quad, Quad)
         assert float(fused.object.value) == pytest.approx(after.fused[place], abs=1e-6)  # type: ignore[union-attr]
 
 
@@ -135,26 +135,26 @@ def test_claim_follows_retraction_and_return_of_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb = build(tmp_path / "kb")
-    gone = Quad(BOOK.iri, SHIYI.status, SHIYI.retracted, DefaultGraph())
+    quad = Quad(BOOK.iri, SHIYI.status, SHIYI.retracted, DefaultGraph())
     alone, beside = SWEETNESS.iri.value, WARMTH.iri.value  # the second has a paper too
     with KnowledgeBase.open(kb, write=True) as opened:
         assert compute_decayed(opened.store) == {}
-        before = {each: load_inputs(opened.store, each).confidence for each in (alone, beside)}
+        before = {name: load_inputs(opened.store, name).confidence for name in (alone, beside)}
         opened.writer.write(
-            (gone,), (), key="retract", agent="li", reason="withdrawn by its publisher"
+            (quad,), (), key="retract", agent="li", reason="withdrawn by its publisher"
         )
-        found = compute_decayed(opened.store)
-        assert found[alone] == pytest.approx(0.4)
+        results = compute_decayed(opened.store)
+        assert results[alone] == pytest.approx(0.4)
         desk = Decisions(Changes(opened.writer))
-        assert desk.assess(alone).standing.confidence == pytest.approx(found[alone])
-        assert found[beside] == pytest.approx(1 - (1 - 0.3) * (1 - 0.5))
+        assert desk.assess(alone).standing.confidence == pytest.approx(results[alone])
+        assert results[beside] == pytest.approx(1 - (1 - 0.3) * (1 - 0.5))
     assert main(["--kb", str(kb), "reason", "confidence", "--json"]) == 0
     assert '"decayed": ' in capsys.readouterr().out
     with KnowledgeBase.open(kb, write=True) as opened:
         [text] = opened.store.match(SWEETNESS.iri, SHIYI.textPart, None, None)
         assert float(text.object.value) == pytest.approx(0.4)  # type: ignore[union-attr]
-        opened.writer.write((), (gone,), key="restore", agent="li", reason="it was an error")
-        after = {each: load_inputs(opened.store, each).confidence for each in (alone, beside)}
+        opened.writer.write((), (quad,), key="restore", agent="li", reason="it was an error")
+        after = {name: load_inputs(opened.store, name).confidence for name in (alone, beside)}
         assert after == before
 
 
@@ -185,12 +185,12 @@ def test_importance_from_ranks_before_that_counted_from_nothing(seed: int) -> No
     edges = graph_of(chance, 80)
     one = Projection.from_edges(edges, "")
     gone = {edge.claim for edge in chance.sample(edges, 3)}
-    come = [Edge("n1", "r", "new", "c-new", 0.7), Edge("n2", "r", "n3", "c5", 0.1)]
-    left = [e for e in edges if e.claim not in gone | {"c5"}] + come
-    after = changed_adjacency(one, gone | {"c5"}, come).importance(
+    new_edges = [Edge("n1", "r", "new", "c-new", 0.7), Edge("n2", "r", "n3", "c5", 0.1)]
+    remaining_edges = [e for e in edges if e.claim not in gone | {"c5"}] + new_edges
+    after = changed_adjacency(one, gone | {"c5"}, new_edges).importance(
         PageRankSettings(), one.importance(PageRankSettings())
     )
-    full = Projection.from_edges(left, "").importance(PageRankSettings())
+    full = Projection.from_edges(remaining_edges, "").importance(PageRankSettings())
     assert after.keys() == full.keys()
     assert all(after[node] == pytest.approx(full[node], abs=1e-7) for node in full)
 
@@ -259,9 +259,9 @@ def test_step_by_step_gives_what_recomputing_everything_gives(
 @given(st.lists(AGREED, max_size=6), st.randoms(use_true_random=False))
 def test_the_order_of_reviewers_does_not_matter(agreed: list[float], chance: random.Random) -> None:
     reviews = [Review(str(i), each) for i, each in enumerate(agreed)]
-    mixed = reviews[:]
-    chance.shuffle(mixed)
-    assert agreement(reviews) == agreement(mixed)
+    mixed_reviews = reviews[:]
+    chance.shuffle(mixed_reviews)
+    assert agreement(reviews) == agreement(mixed_reviews)
 
 
 def test_retracted_source_counts_for_half_and_others_stay() -> None:

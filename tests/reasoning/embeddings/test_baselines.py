@@ -37,7 +37,7 @@ def hits1(links: Links, rows: TripleArray) -> float:
 def test_complex_learns_directions_inverses_and_repeats_itself() -> None:
     rows = kinship()
     links = train_links(rows[10:], QUICK, seed=1)  # ten stand only from their other end
-    learnt, left_out = (TripleArray.of(each, links.names) for each in (rows[10:], rows[:10]))
+    learnt, left_out = (TripleArray.of(group, links.names) for group in (rows[10:], rows[:10]))
     assert hits1(links, learnt) > 0.8
     assert (
         np.mean(1 / np.array(filtered_ranks(links, left_out, left_out.triples))) > 0.3
@@ -128,12 +128,12 @@ def test_empty_graph_and_unknown_kind_are_refused() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_baseline_cites_thirty_likeliest_triples_near_question(kind: str) -> None:
     base = runtime()
-    asked = ask(base, "枸杞和华法林能一起吃吗", method=kind)
-    assert asked.method == kind
-    assert asked.citations
-    subgraph, ranked = (each for each in asked.trace.steps if each["step"] in ("subgraph", kind))
+    answer = ask(base, "枸杞和华法林能一起吃吗", method=kind)
+    assert answer.method == kind
+    assert answer.citations
+    subgraph, ranked = (step for step in answer.trace.steps if step["step"] in ("subgraph", kind))
     assert subgraph["hops"] == 2
     assert 0 < int(str(ranked["ranked"])) <= int(str(subgraph["claims"]))
     near = replace(base, settings=Settings.read("baselines.hops = 1", {}))
     fewer = ask(near, "枸杞和华法林能一起吃吗", method=kind).trace
-    assert len(fewer.claims) < len(asked.trace.claims)
+    assert len(fewer.claims) < len(answer.trace.claims)

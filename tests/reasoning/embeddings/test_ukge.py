@@ -28,9 +28,9 @@ def test_each_kind_learns_better_than_the_mean(kind: str) -> None:
 
     rows = community()
     model = train(rows, [], replace(SMALL, embedding=kind), seed=1)
-    found = confidence_errors(model, TripleArray.of(rows, model.names))
+    errors = confidence_errors(model, TripleArray.of(rows, model.names))
     values = np.array([row[3] for row in rows])
-    assert found.mse < 0.6 * values.var()
+    assert errors.mse < 0.6 * values.var()
 
 
 @pytest.mark.neural
@@ -51,13 +51,13 @@ def test_many_entities_train_with_sparse_gradients() -> None:
 def test_unknown_row_is_guessed_and_counted() -> None:
     rows = community()
     training, test = rows[:-40], [*rows[-40:], ("new", "r", "e1", 0.5)]
-    found, unknown = gaps(
+    found_gaps, unknown = gaps(
         train_model(training, seed=0, limit_seconds=60.0, settings=SMALL), training, test
     )
-    assert len(found) == 41
+    assert len(found_gaps) == 41
     assert unknown == 1
-    assert 0.0 < (found**2).mean() < found.mean() < 0.5
-    assert found[-1] == pytest.approx(abs(np.mean([row[3] for row in training]) - 0.5))
+    assert 0.0 < (found_gaps**2).mean() < found_gaps.mean() < 0.5
+    assert found_gaps[-1] == pytest.approx(abs(np.mean([row[3] for row in training]) - 0.5))
 
 
 def test_empty_graph_and_too_few_triples_are_refused() -> None:

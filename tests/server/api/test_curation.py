@@ -19,8 +19,8 @@ API = "/api/curation"
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
-    with open_desks(tmp_path_factory.mktemp("api")) as opened:
-        yield opened
+    with open_desks(tmp_path_factory.mktemp("api")) as opened_desks:
+        yield opened_desks
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_field_that_path_gives_not_asked_for_again(desks: Desks) -> None:
 
 def test_claim_of_queue_is_rejected_and_answer_follows(desks: Desks, script: Script) -> None:
     listed = script.get("/claims", view="all", limit="50")
-    [found] = [each for each in listed["claims"] if each["claim"] == SWEETNESS.iri.value]
+    [found] = [item for item in listed["claims"] if item["claim"] == SWEETNESS.iri.value]
     assert found["subject"]["label"]
     assert found["evidence"][0]["source"]["title"]
     decided = {"kind": "reject", "version": found["version"], "reason": "bitter", "key": "1"}
@@ -99,7 +99,7 @@ def test_claim_of_queue_is_rejected_and_answer_follows(desks: Desks, script: Scr
     assert script.send(path, **decided)["change"] == made["change"]  # the same key, one change
     asked = {"question": "What is the flavour of goji?", "lang": "en"}
     answer: Any = desks.app.test_client().post("/api/ask", json=asked).json
-    assert SWEETNESS.iri.value not in {each["claim"] for each in answer["citations"]}
+    assert SWEETNESS.iri.value not in {item["claim"] for item in answer["citations"]}
     shown = script.get(f"/changes/{made['number']}")
     assert {"property", "removed", "added"} == set(shown["lines"][0])
     back = script.send("/undo", change=made["change"], reason="sweet after all")
@@ -110,14 +110,14 @@ def test_stale_version_is_409_and_fault_names_field(script: Script) -> None:
     path = f"/claims/{tail(RELIEF)}/review"
     assert script.send(path, 409, kind="accept", version="0" * 16)["type"].endswith("stale")
     faults = script.send(path, 422, kind="bless")["faults"]
-    assert [(each["field"], each["message"]) for each in faults] == [
+    assert [(fault["field"], fault["message"]) for fault in faults] == [
         ("kind", "Choose one of the list.")
     ]
     assert script.send(path, 422, kind="accept", extra="x")["faults"][0]["field"] == "extra"
 
 
 def test_a_batch_is_foreseen_before_it_is_written(desks: Desks, script: Script) -> None:
-    claims = [{"claim": each.iri.value} for each in (RELIEF, HARM)]
+    claims = [{"claim": claim.iri.value} for claim in (RELIEF, HARM)]
     before = desks.curation.writable_changes.last
     seen = script.send("/claims/review", claims=claims, kind="accept", preview=True)["foreseen"]
     assert [each["next_status"] for each in seen] == ["accepted", "candidate"]
@@ -125,8 +125,8 @@ def test_a_batch_is_foreseen_before_it_is_written(desks: Desks, script: Script) 
     assert desks.curation.writable_changes.last == before
     made = script.send("/claims/review", claims=claims, kind="accept")["changes"]
     assert [each["status"] for each in made] == ["accepted", "candidate"]
-    for each in reversed(made):
-        script.send("/undo", change=each["change"])
+    for item in reversed(made):
+        script.send("/undo", change=item["change"])
 
 
 def test_a_claim_is_checked_added_replaced_and_split(kitchen: Script) -> None:
@@ -135,7 +135,7 @@ def test_a_claim_is_checked_added_replaced_and_split(kitchen: Script) -> None:
         "evidence": [{"source": "book", "kind": "read", "locator": "p. 9", "confidence": 0.8}],
     }  # fmt: skip
     checked = kitchen.send("/claims/check", drafts=[draft | {"object": "drug-warfarin"}])
-    assert [each["field"] for each in checked["faults"]] == ["object"]
+    assert [item["field"] for item in checked["faults"]] == ["object"]
     assert kitchen.send("/claims/check", drafts=[draft])["conforms"]
     kitchen.send("/claims", 422, drafts=[draft])  # without a reason
     added = kitchen.send("/claims", drafts=[draft], reason="says the book")
@@ -191,7 +191,7 @@ def found_as(script: Script, name: str) -> set[str]:
     completed = client.get("/api/complete", query_string={"q": name}).get_json()["completions"]
     linked = client.post("/api/link", json={"text": name}).get_json()["mentions"]
     mentions = client.post("/api/ask", json=asked).get_json()["linked"]
-    return {each["iri"] for each in (*completed, *linked, *mentions) if each.get("iri")}
+    return {item["iri"] for item in (*completed, *linked, *mentions) if item.get("iri")}
 
 
 def test_alias_is_in_next_completion_and_link(kitchen: Script) -> None:

@@ -25,8 +25,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
 
 @pytest.fixture(scope="module")
 def document(client: FlaskClient) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(client.get("/api/openapi.json").data)
-    return found
+    results: dict[str, Any] = json.loads(client.get("/api/openapi.json").data)
+    return results
 
 
 def test_the_description_is_valid(document: dict[str, Any]) -> None:
@@ -42,7 +42,7 @@ def test_no_default_is_at_odds_with_its_format(document: dict[str, Any]) -> None
     """Validators that know the format ``iri`` refuse an empty one."""
     parts = [document["components"]["schemas"]]
     for part in parts:
-        parts += [each for each in part.values() if isinstance(each, dict)]
+        parts += [item for item in part.values() if isinstance(item, dict)]
         assert not (part.get("format") == "iri" and part.get("default") == ""), part
     assert len(parts) > 100
 
@@ -50,8 +50,8 @@ def test_no_default_is_at_odds_with_its_format(document: dict[str, Any]) -> None
 def test_every_route_of_the_api_is_described(client: FlaskClient, document: dict[str, Any]) -> None:
     described = {
         (path.partition("{")[0], method)
-        for path, each in document["paths"].items()
-        for method in each
+        for path, item in document["paths"].items()
+        for method in item
     }
     rules = [
         rule for rule in client.application.url_map.iter_rules() if rule.rule.startswith("/api/")
@@ -94,8 +94,8 @@ def test_no_schema_is_left_unused(document: dict[str, Any]) -> None:
 
 
 def test_each_operation_has_an_identifier_of_its_own(document: dict[str, Any]) -> None:
-    operations = [each for path in document["paths"].values() for each in path.values()]
-    names = [each["operationId"] for each in operations]
+    operations = [item for path in document["paths"].values() for item in path.values()]
+    names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names)) > 20
     ask = document["components"]["schemas"]["AskRequest"]["properties"]
     assert ask["question"]["examples"]

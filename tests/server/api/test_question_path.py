@@ -45,4 +45,4 @@ def test_a_question_runs_through_few_modules(client: FlaskClient, question: str)
     assert reply.status_code == 200
     modules = {Path(file) for file in files if Path(file).is_relative_to(PACKAGE)}
     assert PACKAGE / "answering" / "pipeline.py" in modules
-    assert len(modules) <= CEILING, sorted(str(each.relative_to(PACKAGE)) for each in modules)
+    assert len(modules) <= CEILING, sorted(str(path.relative_to(PACKAGE)) for path in modules)

@@ -47,18 +47,18 @@ def test_name_finds_concept_and_likeness_left_to_people(
     client: FlaskClient, name: str, kind: str, wanted: str, sure: bool
 ) -> None:
     found = asked(client, q0={"query": name, "type": kind})["q0"]["result"]
-    assert wanted in [each["id"] for each in found]
+    assert wanted in [item["id"] for item in found]
     if sure:
         assert (found[0]["id"], found[0]["match"]) == (wanted, True)
     else:
-        assert not any(each["match"] for each in found if each["score"] < 99)
+        assert not any(item["match"] for item in found if item["score"] < 99)
 
 
 def test_a_class_narrows_and_a_column_decides(client: FlaskClient) -> None:
     assert best(client, query="warfarin", type="Dish") is None
     other = {"pid": "label_en", "v": "warfarin"}
     plain, helped = (
-        best(client, query="warfrin", type="Drug", properties=each) for each in ([], [other])
+        best(client, query="warfrin", type="Drug", properties=group) for group in ([], [other])
     )
     assert plain["id"] == helped["id"] == "drug-warfarin"
     assert helped["score"] > plain["score"]
@@ -75,7 +75,7 @@ def test_rows_are_extended_by_names_and_relations(client: FlaskClient) -> None:
     assert row["hasNature"][0]["id"].startswith("nature-")
     assert row["umlsCui"][0]["str"].startswith("C")
     assert found["rows"]["no such thing"]["hasNature"] == []
-    assert [each["id"] for each in found["meta"]] == ["label_en", "hasNature", "umlsCui"]
+    assert [item["id"] for item in found["meta"]] == ["label_en", "hasNature", "umlsCui"]
 
 
 def test_preview_may_be_framed_and_no_other_page(client: FlaskClient) -> None:

@@ -22,8 +22,8 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
-    with open_desks(tmp_path_factory.mktemp("desks")) as opened:
-        yield opened
+    with open_desks(tmp_path_factory.mktemp("desks")) as opened_desks:
+        yield opened_desks
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ class Expert:
 def cited(desks: Desks, question: str) -> set[str]:
     asked = {"question": question, "lang": "en"}
     reply: Any = desks.app.test_client().post("/api/ask", json=asked).json
-    return {each["claim"] for each in reply["citations"]}
+    return {item["claim"] for item in reply["citations"]}
 
 
 def sweet(desks: Desks) -> bool:
@@ -123,7 +123,7 @@ def test_the_same_form_sent_twice_is_one_review(desks: Desks) -> None:
 def test_queue_begins_with_doubtful_harm(desks: Desks) -> None:
     expert = Expert(desks)
     page = expert.get("queue").text
-    order = [page.find(each.iri.value.rpartition("/")[2]) for each in (HARM, RELIEF, SWEETNESS)]
+    order = [page.find(claim.iri.value.rpartition("/")[2]) for claim in (HARM, RELIEF, SWEETNESS)]
     assert 0 < order[0] < order[1] < order[2]
     expert.review(RELIEF, "accept")
     name = RELIEF.iri.value.rpartition("/")[2]
@@ -144,15 +144,17 @@ def test_batch_decides_fresh_claims_only(desks: Desks) -> None:
     Expert(desks, "editor-in-chief").review(WARMTH, "unsure", reason="look again")
     decisions.review(WARMTH.iri.value, ReviewDecision("reject", "administrator"))
     expert.post("batch", claims=chosen, kind="accept", key="batch")
-    mine = [each.claim for each in _opinions(desks) if each.who == "curator"]
+    mine = [opinion.claim for opinion in _opinions(desks) if opinion.who == "curator"]
     assert mine == [RELIEF.iri.value]
 
 
 def _opinions(desks: Desks) -> list[Any]:
     from shiyi.curation.opinions import Opinions
 
-    found = Opinions(desks.site.store)
-    return [each for claim in (RELIEF, WARMTH) for each in found.of(claim.iri.value).values()]
+    opinions = Opinions(desks.site.store)
+    return [
+        opinion for claim in (RELIEF, WARMTH) for opinion in opinions.of(claim.iri.value).values()
+    ]
 
 
 def test_assigned_claims_wait_for_their_expert(desks: Desks) -> None:
@@ -187,7 +189,9 @@ def test_mention_is_in_feed_of_whom_it_calls(desks: Desks) -> None:
     feed = Expert(desks, "reader").get("feed.atom", mentions="editor-in-chief")
     entries = entries_of(feed)
     assert feed.content_type.startswith("application/atom+xml")
-    assert [each.findtext(f"{ATOM}summary") for each in entries] == ["which dose? @editor-in-chief"]
+    assert [entry.findtext(f"{ATOM}summary") for entry in entries] == [
+        "which dose? @editor-in-chief"
+    ]
     assert entries_of(Expert(desks).get("feed.atom", mentions="nobody")) == []
 
 
@@ -258,13 +262,13 @@ def test_a_bundle_carries_reviews_to_another_base(desks: Desks, tmp_path: Path) 
         read_bundle(content.replace(b"seen", b"SEEN"), [key])
     with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as base:
         changes = Changes(base.writer)
-        found = read_bundle(content, [key])
-        result = import_bundle(changes, found)
+        found_changes = read_bundle(content, [key])
+        result = import_bundle(changes, found_changes)
         assert result.refused == []
-        here = desks.curation.writable_changes.store
-        assert state_of(base.store, RELIEF.iri.value) == state_of(here, RELIEF.iri.value)
+        store = desks.curation.writable_changes.store
+        assert state_of(base.store, RELIEF.iri.value) == state_of(store, RELIEF.iri.value)
         assert changes.latest(1)[0].when == desks.curation.writable_changes.latest(1)[0].when
-        assert import_bundle(changes, found).made == 0
+        assert import_bundle(changes, found_changes).made == 0
 
 
 def test_the_review_api_says_its_faults_as_json(desks: Desks) -> None:

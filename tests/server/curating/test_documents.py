@@ -61,9 +61,9 @@ def test_text_is_read_and_claims_can_be_reviewed(kitchen: Desks, curator: FlaskC
     assert found["claims"]
     for claim in found["claims"]:
         assert claim["quote"] in "绿豆，味甘，性寒。脾胃虚寒者慎用。"
-    reviews = [unescape(each) for each in re.findall(r'href="(/curate/claim[^"]*)"', page)]
+    reviews = [unescape(text) for text in re.findall(r'href="(/curate/claim[^"]*)"', page)]
     assert len(reviews) == len(found["claims"])
-    assert {curator.get(each, headers=HTML).status_code for each in reviews} == {200}
+    assert {curator.get(review, headers=HTML).status_code for review in reviews} == {200}
 
 
 def test_table_is_read_by_columns_that_are_chosen(kitchen: Desks, curator: FlaskClient) -> None:
@@ -79,7 +79,7 @@ def test_table_is_read_by_columns_that_are_chosen(kitchen: Desks, curator: Flask
     assert found["state"] == "done", found
     assert found["report"]["rows"] == 2
     assert found["report"]["unlinked"]
-    assert {each["words"] for each in found["unlinked"]} == {"nothing", "dizziness"}
+    assert {item["words"] for item in found["unlinked"]} == {"nothing", "dizziness"}
     again = curator.post(answer.location, data=chosen | {"relation": "relieves"}, headers=HTML)
     assert again.status_code == 409
 
@@ -100,7 +100,7 @@ def test_rows_without_a_concept_are_named_and_corrected(
         ("object", "wram"): [2, 3],
     }
     ginger = f"{ID}substance-ginger"
-    assert ginger in {each["iri"] for each in found["unlinked"][0]["near"]}
+    assert ginger in {item["iri"] for item in found["unlinked"][0]["near"]}
     page = curator.get(answer.location, headers=HTML).text
     assert f'value="{ginger}"' in page
 
@@ -113,14 +113,14 @@ def test_rows_without_a_concept_are_named_and_corrected(
     [claim] = found["claims"]
     assert (claim["subject"], claim["object"]) == (ginger, f"{ID}nature-warm")
     assert found["report"]["unlinked"] == {"hasNature (object)": 2}
-    assert [each["rows"] for each in found["unlinked"]] == [[2, 3]]
+    assert [item["rows"] for item in found["unlinked"]] == [[2, 3]]
     name = {"role": "object", "words": "wram", "concept": "nature-warm"}
     ask(kitchen, f"/api{answer.location}/names".replace("curate", "curation"), {"names": [name]})
     found = finished(kitchen, answer.location)
     assert not found["unlinked"]
     assert found["report"]["rows"] == 3
     locators = {e["locator"] for e in ask(kitchen, _api(found["claims"][0])).json["waiting"]}
-    assert {each.rpartition(", ")[2] for each in locators} >= {"row 1", "row 2"}
+    assert {locator.rpartition(", ")[2] for locator in locators} >= {"row 1", "row 2"}
 
 
 def _api(claim: Any) -> str:
@@ -154,21 +154,21 @@ def test_evidence_for_accepted_claim_waits_for_review(kitchen: Desks, curator: F
     api, page = f"/api/curation/claims/{name}", f"/curate/claim?claim=claim/{name}"
     before = ask(kitchen, api).json
     assert before["status"] == "accepted"
-    assert [each["quote"] for each in before["waiting"]] == ["lily is warned of"]
-    assert "lily is warned of" not in {each["quote"] for each in before["evidence"]}
+    assert [item["quote"] for item in before["waiting"]] == ["lily is warned of"]
+    assert "lily is warned of" not in {item["quote"] for item in before["evidence"]}
     sheet = curator.get(page).text
     assert "/curate/evidence" in sheet
     assert '<span class="tag"></span>' not in sheet  # the kind of a source read just now
     reader = kitchen.client()
     public = (f"/id/claim/{name}", "/id/substance-lily", f"/id/claim/{name}.ttl")
     shown = [reader.get(each, follow_redirects=True).text for each in public]
-    assert not any("lily is warned of" in each or ">again.csv<" in each for each in shown)
+    assert not any("lily is warned of" in item or ">again.csv<" in item for item in shown)
 
     accepted = ask(kitchen, f"{api}/review", {"kind": "unsure"})
     assert ask(kitchen, api).json["waiting"]  # no acceptance
     accepted = ask(kitchen, f"{api}/review", {"kind": "accept"}).json
     after = ask(kitchen, api).json
-    assert "lily is warned of" in {each["quote"] for each in after["evidence"]}
+    assert "lily is warned of" in {item["quote"] for item in after["evidence"]}
     assert not after["waiting"]
     assert "lily is warned of" in reader.get(public[0], follow_redirects=True).text
     other = kitchen.client("second")
@@ -177,8 +177,8 @@ def test_evidence_for_accepted_claim_waits_for_review(kitchen: Desks, curator: F
     assert other.post("/curate/review", data=doubt).status_code == 302
     ask(kitchen, "/api/curation/undo", {"change": accepted["change"]})
     again = ask(kitchen, api).json
-    assert [each["evidence"] for each in again["waiting"]] == [
-        each["evidence"] for each in before["waiting"]
+    assert [item["evidence"] for item in again["waiting"]] == [
+        item["evidence"] for item in before["waiting"]
     ]
     assert again["evidence"] == before["evidence"]
 
@@ -240,7 +240,7 @@ def test_a_key_hands_a_document_in_once(kitchen: Desks) -> None:
 
 def _documents(kitchen: Desks) -> list[str]:
     found = ask(kitchen, "/api/curation/documents").json["documents"]
-    return [each["id"] for each in found]
+    return [item["id"] for item in found]
 
 
 def test_a_broken_pdf_fails_alone(kitchen: Desks, curator: FlaskClient) -> None:

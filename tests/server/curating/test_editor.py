@@ -71,7 +71,7 @@ def test_form_has_fields_choices_and_words_of_shapes(curator: Visitor) -> None:
 def test_fault_names_field_and_shape_and_nothing_saved(desks: FullDesks, curator: Visitor) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
     before = desks.changes()
-    sent = curator.submit(
+    page = curator.submit(
         opened(curator, claim),
         EDIT,
         action="save",
@@ -79,18 +79,18 @@ def test_fault_names_field_and_shape_and_nothing_saved(desks: FullDesks, curator
         reason="x",
         **{"e0-dose": "much"},
     )
-    assert sent.status == 422
-    assert "DietaryMaterialShape" in sent.body or "DoseShape" in sent.body
-    assert 'href="#e0-dose"' in sent.body
+    assert page.status == 422
+    assert "DietaryMaterialShape" in page.body or "DoseShape" in page.body
+    assert 'href="#e0-dose"' in page.body
     assert desks.changes() == before
 
 
 def test_what_shapes_alone_know_found_by_confined_check(curator: Visitor) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
-    sent = curator.submit(opened(curator, claim), EDIT, action="check", object="drug-warfarin")
-    assert sent.status == 422
-    assert "What “has nature” points to is a nature." in sent.body
-    assert "<code>DietaryMaterialShape</code>" in sent.body
+    page = curator.submit(opened(curator, claim), EDIT, action="check", object="drug-warfarin")
+    assert page.status == 422
+    assert "What “has nature” points to is a nature." in page.body
+    assert "<code>DietaryMaterialShape</code>" in page.body
 
 
 def test_draft_is_checked_while_it_is_filled_in(curator: Visitor) -> None:
@@ -122,8 +122,8 @@ def test_edit_retracts_old_claim_with_link_to_new(desks: FullDesks, curator: Vis
     assert (present(desks, old), present(desks, new)) == ("retracted", "accepted")
     page = curator.get(f"/page/{tail(old)}")
     assert page.address.endswith(f"/page/{tail(new)}")
-    asserted = desks.site.store.match(old.subject, old.predicate, old.object, DefaultGraph())
-    assert list(asserted) == []
+    quads = desks.site.store.match(old.subject, old.predicate, old.object, DefaultGraph())
+    assert list(quads) == []
     changes = desks.site.curation.writable_changes  # type: ignore[union-attr] # this base has desks
     [change] = changes.of(new.iri.value)
     changes.undo(change.iri, "cura", "only tried")
@@ -151,9 +151,9 @@ def test_conditions_and_quotes_survive_edit(desks: FullDesks, curator: Visitor) 
     assert "Saved as change" in saved.body
     found = load_claim(desks.site.store, claim.iri.value)
     assert found is not None
-    [added] = [each for each in found.claim.evidence if each.source.id == "diet"]
-    assert dict(added.qualifiers) == {"dose": "3 g", "population": "成人", "duration": "7 天"}
-    node = added.iri(claim.iri)
+    [evidence] = [each for each in found.claim.evidence if each.source.id == "diet"]
+    assert dict(evidence.qualifiers) == {"dose": "3 g", "population": "成人", "duration": "7 天"}
+    node = evidence.iri(claim.iri)
     starts = [text(q.object) for q in desks.site.store.match(node, SHIYI.quoteStart)]
     assert starts == [str(TEXT.index("性温"))]
     assert found.confidence > 0.9
@@ -194,13 +194,13 @@ def test_a_claim_is_split_turned_round_and_duplicated(desks: FullDesks, curator:
     assert (present(desks, old), present(desks, twin)) == ("accepted", "accepted")
     page = curator.submit(opened(curator, twin, "negate"), EDIT, action="preview")
     assert "Saved" in curator.submit(page, EDIT, action="save", reason="it says not").body
-    turned = bases.kitchen_claim(
+    claim = bases.kitchen_claim(
         "symptom-stomach",
         "warrantsCheckFor",
         resource("disease-anemia"),
         polarity=Polarity.NEGATIVE,
     )
-    assert (present(desks, twin), present(desks, turned)) == ("retracted", "accepted")
+    assert (present(desks, twin), present(desks, claim)) == ("retracted", "accepted")
     both = bases.kitchen_claim("syndrome-heat", "hasManifestation", resource("symptom-thirst"))
     split = {"object": "symptom-warmth", "b-object": "symptom-sleep"}
     page = curator.submit(opened(curator, both, "split"), EDIT, action="preview", **split)
@@ -244,7 +244,7 @@ def test_a_second_press_of_save_is_one_change(desks: FullDesks, curator: Visitor
 
 def test_a_hostile_text_comes_back_harmless(curator: Visitor) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
-    sent = curator.submit(
+    page = curator.submit(
         opened(curator, claim),
         EDIT,
         action="check",
@@ -252,8 +252,8 @@ def test_a_hostile_text_comes_back_harmless(curator: Visitor) -> None:
         subject=HOSTILE,
         **{"e0-source": HOSTILE, "e0-passage": HOSTILE, "e0-quote": HOSTILE},
     )
-    assert sent.status == 422
-    assert HOSTILE not in sent.body
+    assert page.status == 422
+    assert HOSTILE not in page.body
 
 
 def test_the_editor_speaks_chinese(curator: Visitor) -> None:

@@ -31,8 +31,8 @@ def test_reader_reports_claim_and_curator_answers(desks: FullDesks) -> None:
         reader.get(f"{FORM}?about={NAME}"), FORM, words=f"Not so. {HOSTILE}", kind="source"
     )
     assert "Thank you" in sent.body
-    [found] = reports(desks.site.store)
-    assert (found.about, found.kind) == (CLAIM.iri.value, "source")
+    [report] = reports(desks.site.store)
+    assert (report.about, report.kind) == (CLAIM.iri.value, "source")
     stored = " ".join(str(quad) for quad in desks.site.store.match(graph=FEEDBACK))
     assert "127.0.0.1" not in stored
     curator = desks.visitor("cura")
@@ -59,16 +59,16 @@ def test_form_from_elsewhere_refused_and_robot_not_heard(desks: FullDesks) -> No
     assert reader.post(FORM, form).status == 403
     page = reader.get(f"{FORM}?about={NAME}&lang=en")
     assert reader.submit(page, FORM, words="buy pills", website="https://e.org").status == 200
-    assert all(each.words != "buy pills" for each in reports(desks.site.store, everything=True))
+    assert all(report.words != "buy pills" for report in reports(desks.site.store, everything=True))
 
 
 def test_same_report_twice_one_and_too_many_refused(desks: FullDesks) -> None:
     reader = desks.visitor()
     page = reader.get(f"{FORM}?about={NAME}&lang=zh")
     assert "报告错误" in page.body
-    found = [reader.submit(page, FORM, words="again").status for _ in range(EACH + 2)]
-    assert found[-1] == 429
-    assert found[0] == 200
+    results = [reader.submit(page, FORM, words="again").status for _ in range(EACH + 2)]
+    assert results[-1] == 429
+    assert results[0] == 200
     assert len([x for x in reports(desks.site.store) if x.words == "again"]) == 1
 
 

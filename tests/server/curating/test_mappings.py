@@ -206,8 +206,8 @@ def test_candidate_cuis_of_concept_come_from_operators_release(
         index,
     )
     (index / "retired.json").write_text("{}", "utf-8")
-    done = curator.submit(curator.get(concept), TAKE)
-    assert done.status == 200, done.body[:1500]
+    page = curator.submit(curator.get(concept), TAKE)
+    assert page.status == 200, page.body[:1500]
     [row] = [
         r
         for r in export_mappings(desks.site.store, "candidate").rows

@@ -46,11 +46,14 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FullDesks]:
         Quad(PASSAGE, RDF.value, Literal(TEXT, language="zh"), place),
         Quad(PASSAGE, PROV.wasDerivedFrom, bases.KITCHEN_BOOK.iri, place),
     ]
-    judged = [
-        GateResult(ProposedClaim(each, 2, 4), (why,))
-        for each, why in ((WRONG, WHY), (USELESS, replace(WHY, message_en="It is no efficacy.")))
+    results = [
+        GateResult(ProposedClaim(claim, 2, 4), (result,))
+        for claim, result in (
+            (WRONG, WHY),
+            (USELESS, replace(WHY, message_en="It is no efficacy.")),
+        )
     ]
-    lines = build_change(judged, Votes(OxigraphStore.in_memory())).added
+    lines = build_change(results, Votes(OxigraphStore.in_memory())).added
     quads += parse_n_quads("".join(lines).encode())
     with served(Path(tmp_path_factory.mktemp("quarantine")), quads) as running:
         yield running
@@ -86,7 +89,7 @@ def test_repaired_claim_becomes_candidate(desks: FullDesks, curator: Visitor) ->
     assert old.status == "retracted"
     assert new is not None  # it stood already as accepted in the kitchen: the evidence joins it
     assert new.status == "accepted"
-    assert {each.quote for each in new.claim.evidence} == {"", "味甘"}
+    assert {evidence.quote for evidence in new.claim.evidence} == {"", "味甘"}
     assert name not in curator.get(DESK).body
 
 

@@ -22,8 +22,8 @@ SPENT = ("revoked write", "revoked review", "expired write", "expired review")
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
-    with open_desks(tmp_path_factory.mktemp("routes")) as opened:
-        yield opened
+    with open_desks(tmp_path_factory.mktemp("routes")) as opened_desks:
+        yield opened_desks
 
 
 def routes(desks: Desks) -> dict[str, str]:
@@ -57,20 +57,20 @@ def asked(desks: Desks, route: str, **more: Any) -> int:
 
 def state(desks: Desks) -> tuple[Any, ...]:
     changes = desks.curation.writable_changes
-    people = {name: each.role for name, each in desks.curation.people.all().items()}
+    people = {name: account.role for name, account in desks.curation.people.all().items()}
     return changes.last, changes.writer.sequence, len(changes.store), people
 
 
 def test_every_route_has_its_row(desks: Desks) -> None:
-    found = routes(desks)
-    desk = {each for each in found if " /curate" in each or " /api/curation" in each}
-    assert len(found) > 60
+    results = routes(desks)
+    desk = {each for each in results if " /curate" in each or " /api/curation" in each}
+    assert len(results) > 60
     assert desk == set(RIGHTS)
-    assert set(found) - desk == set(ELSEWHERE)
+    assert set(results) - desk == set(ELSEWHERE)
 
 
 def test_every_desk_names_the_right_of_its_row(desks: Desks) -> None:
-    named = {each: required_right(desks.app, routes(desks)[each]) for each in RIGHTS}
+    named = {right: required_right(desks.app, routes(desks)[right]) for right in RIGHTS}
     assert named == {each: Right(name) for each, name in RIGHTS.items()}
 
 
@@ -89,7 +89,7 @@ def test_nobody_gets_past_a_right_they_lack(desks: Desks, who: Role | None) -> N
     assert state(desks) == before
 
 
-@pytest.mark.parametrize("who", [each for each in Role if each is not Role.READER], ids=str)
+@pytest.mark.parametrize("who", [role for role in Role if role is not Role.READER], ids=str)
 def test_whoever_has_the_right_is_not_refused(desks: Desks, who: Role) -> None:
     for route, name in RIGHTS.items():
         if not has_right(who, Right(name)) or name == "open" or "/account/" in route:

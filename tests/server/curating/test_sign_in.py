@@ -37,12 +37,12 @@ def desks(tmp_path_factory: pytest.TempPathFactory, provider: "Provider") -> Ite
     settings = Settings(
         curation=CurationSettings(provider.issuer, "shiyi-desks", "the academy", "contributor")
     )
-    with open_desks(tmp_path_factory.mktemp("sign-in"), settings) as opened:
-        yield opened
+    with open_desks(tmp_path_factory.mktemp("sign-in"), settings) as opened_desks:
+        yield opened_desks
 
 
 def events(desks: Desks) -> list[str]:
-    return [f"{each['what']} {each['who']}" for each in desks.curation.audit.last()]
+    return [f"{record['what']} {record['who']}" for record in desks.curation.audit.last()]
 
 
 def test_password_signs_in_and_sign_out_ends_session(desks: Desks) -> None:
@@ -56,8 +56,8 @@ def test_password_signs_in_and_sign_out_ends_session(desks: Desks) -> None:
     assert thief.get("/curate/queue", headers=HTML).status_code == 200
     client.post("/curate/sign-out", data={"csrf": token_of(page.text)}, headers=HTML)
     assert client.get_cookie("shiyi_session", path="/curate") is None
-    for each in (client, thief):
-        assert each.get("/curate/queue", headers=HTML).status_code == 302
+    for item in (client, thief):
+        assert item.get("/curate/queue", headers=HTML).status_code == 302
     assert events(desks)[:2] == ["signed out curator", "signed in curator"]
 
 
@@ -297,8 +297,8 @@ def test_external_sign_in_has_one_account(desks: Desks) -> None:
     assert answer.status_code == 302, answer.text
     assert answer.headers["Location"] == "/curate/history"
     assert client.get("/curate/queue", headers=HTML).status_code == 200
-    made = desks.curation.people.get("wang-wu")
-    assert (made.role, made.hashed) == (Role.CONTRIBUTOR, "")
+    account = desks.curation.people.get("wang-wu")
+    assert (account.role, account.hashed) == (Role.CONTRIBUTOR, "")
     [noted] = desks.curation.audit.last(1)
     assert (noted["what"], noted["who"], noted["address"]) == ("signed in", "wang-wu", "127.0.0.1")
     come_back(desks)
@@ -327,14 +327,14 @@ def test_token_for_somebody_or_something_else_opens_nothing(
 def test_a_token_signed_by_another_key_opens_nothing(desks: Desks, provider: Provider) -> None:
     from joserfc.jwk import RSAKey
 
-    retained = provider.key
-    published = retained.as_dict(private=False)
+    key = provider.key
+    published = key.as_dict(private=False)
     provider.key = RSAKey.generate_key(2048, {"kid": "one", "alg": "RS256", "use": "sig"})
     provider.key.as_dict = lambda **_: published  # type: ignore[method-assign]
     try:
         assert come_back(desks)[1].status_code == 403
     finally:
-        provider.key = retained
+        provider.key = key
 
 
 @pytest.mark.parametrize(("status", "gone"), [(200, "jwks_uri"), (200, "issuer"), (500, "")])

@@ -33,16 +33,16 @@ def curator(desks: FullDesks) -> Visitor:
 
 
 def labels(desks: FullDesks, name: str) -> set[str]:
-    found = desks.site.store.match(resource(name), SKOS.altLabel, None, DefaultGraph())
-    return {text(quad.object) for quad in found}
+    quads = desks.site.store.match(resource(name), SKOS.altLabel, None, DefaultGraph())
+    return {text(quad.object) for quad in quads}
 
 
 def status(desks: FullDesks, *message: str) -> str:
-    stored = load_claim(
+    claim = load_claim(
         desks.site.store,
         bases.kitchen_claim(message[0], message[1], resource(message[2])).iri.value,
     )
-    return stored.status if stored else "nothing"
+    return claim.status if claim else "nothing"
 
 
 def test_concepts_are_found_by_word_and_by_class(curator: Visitor) -> None:
@@ -108,9 +108,9 @@ def test_hostile_label_kept_as_text_and_shown_harmless(desks: FullDesks, curator
 def test_stale_concept_is_refused_and_form_kept(desks: FullDesks, curator: Visitor) -> None:
     second = desks.visitor("second")
     second.get(f"{DESK}?lang=en")
-    mine, theirs = (v.get(f"{CONCEPT}?id=dish-mung") for v in (curator, second))
+    page, theirs = (v.get(f"{CONCEPT}?id=dish-mung") for v in (curator, second))
     assert second.submit(theirs, CONCEPT, definition_en="Theirs.").status == 200
-    refused = curator.submit(mine, CONCEPT, definition_en="Mine.")
+    refused = curator.submit(page, CONCEPT, definition_en="Mine.")
     assert refused.status == 409
     assert "<b>second</b>" in refused.body  # who was faster, and with what
     assert "Theirs." in refused.body
@@ -132,12 +132,12 @@ def test_merge_moves_claims_and_redirects(desks: FullDesks, curator: Visitor) ->
     done = curator.submit(page, MOVE, target="nature-cold", reason="one nature", action="merge")
     assert "Saved as change" in done.body, done.body[:1200]
     assert status(desks, "substance-mung", "hasNature", "nature-cool") == "retracted"
-    joined = load_claim(
+    claim = load_claim(
         desks.site.store,
         bases.kitchen_claim("substance-mung", "hasNature", resource("nature-cold")).iri.value,
     )
-    assert joined is not None
-    assert {each.source.id for each in joined.claim.evidence} == {"book", "diet"}
+    assert claim is not None
+    assert {evidence.source.id for evidence in claim.claim.evidence} == {"book", "diet"}
     assert {"凉", "cool"} <= labels(desks, "nature-cold")
     for path, end in (
         ("/page/nature-cool", "/page/nature-cold"),
@@ -233,8 +233,8 @@ def test_relation_proposed_by_one_and_approved_by_another(desks: FullDesks) -> N
         refused = contributor.post(PROPOSE, form | {"turtle": wrong})
         assert (refused.status, fault in refused.body) == (422, True), fault
     assert "Proposed as change" in contributor.post(PROPOSE, form).body
-    [found] = [each for each in proposals(desks.site.store) if each.is_open]
-    settle = {"proposal": found.iri.removeprefix(ID), "action": "approve", "reason": "good"}
+    [proposal] = [each for each in proposals(desks.site.store) if each.is_open]
+    settle = {"proposal": proposal.iri.removeprefix(ID), "action": "approve", "reason": "good"}
     token = csrf_in(contributor.get(PROPOSE).body)
     assert contributor.post(SETTLE, settle | {"csrf": token}).status == 403
     token = csrf_in(chief.get(f"{PROPOSE}?lang=en").body)
@@ -250,9 +250,9 @@ def test_who_proposes_a_shape_does_not_approve_it(desks: FullDesks) -> None:
     token = csrf_in(chief.get(f"{PROPOSE}?lang=en").body)
     form = {"csrf": token, "turtle": SHAPE, "reason": "cooks ask"}
     assert chief.post(PROPOSE, form).status == 200
-    [found] = [each for each in proposals(desks.site.store) if each.is_open]
-    assert "sh:minCount 1" in found.turtle
-    settle = {"csrf": token, "proposal": found.iri.removeprefix(ID), "action": "approve"}
+    [proposal] = [each for each in proposals(desks.site.store) if each.is_open]
+    assert "sh:minCount 1" in proposal.turtle
+    settle = {"csrf": token, "proposal": proposal.iri.removeprefix(ID), "action": "approve"}
     assert chief.post(SETTLE, settle).status == 403
     assert chief.post(SETTLE, settle | {"action": "decline", "reason": "not yet"}).status == 200
-    assert [*desks.site.store.match(NamedNode(found.iri), SHIYI.status, SHIYI.rejected)]
+    assert [*desks.site.store.match(NamedNode(proposal.iri), SHIYI.status, SHIYI.rejected)]

@@ -80,14 +80,14 @@ def test_an_answer_depends_on_the_address_alone(site: Site) -> None:
     questions = ("Can I take goji berry with warfarin?", "枸杞子可以和华法林一起吃吗？")
     for number, question in enumerate(questions, 1):
         replies = [
-            client.get("/api/ask", query_string={"q": question}, headers={"Accept-Language": each})
-            for each in ("zh", "en")
+            client.get("/api/ask", query_string={"q": question}, headers={"Accept-Language": term})
+            for term in ("zh", "en")
         ]
         posted = [
-            client.post("/api/ask", json={"question": question}, headers={"Accept-Language": each})
-            for each in ("zh", "en")
+            client.post("/api/ask", json={"question": question}, headers={"Accept-Language": term})
+            for term in ("zh", "en")
         ]
-        texts = {each.get_json()["answer"] for each in (*replies, *posted)}
+        texts = {reply.get_json()["answer"] for reply in (*replies, *posted)}
         assert len(texts) == 1
         assert len(counted.asked) == number
 
@@ -127,7 +127,8 @@ def test_scripts_have_another_nonce_in_each_response(site: Site) -> None:
         client.get("/page/substance-goji").headers["Content-Security-Policy"] for _ in range(3)
     ]
     assert (
-        len({word for each in policies for word in re.findall(r"'nonce-([^']{20,})'", each)}) == 3
+        len({word for policy in policies for word in re.findall(r"'nonce-([^']{20,})'", policy)})
+        == 3
     )
 
 
@@ -221,10 +222,10 @@ def test_a_page_is_rendered_once_and_sent_compressed(site: Site, path: str) -> N
         plain = client.get(path)
         packed = [client.get(path, headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
     assert len(rendered) == 1
-    for each in packed:
-        assert gzip.decompress(each.data) == plain.data
-        assert each.headers["Content-Encoding"] == "gzip"
-        assert "Accept-Encoding" in each.headers["Vary"]
+    for item in packed:
+        assert gzip.decompress(item.data) == plain.data
+        assert item.headers["Content-Encoding"] == "gzip"
+        assert "Accept-Encoding" in item.headers["Vary"]
 
 
 @pytest.mark.parametrize("more", ["age=34", "medicines=warfarin", "context=%7B%7D"])
@@ -276,7 +277,7 @@ def test_counts_are_renewed_with_bounded_effort(
 
 
 def test_slow_page_is_made_once_for_all(site: Site) -> None:
-    retained, made, go = PageCache(site), list[int](), threading.Event()
+    cache, made, go = PageCache(site), list[int](), threading.Event()
 
     def slowly() -> int:
         go.wait(10)
@@ -284,9 +285,9 @@ def test_slow_page_is_made_once_for_all(site: Site) -> None:
         return len(made)
 
     with ThreadPoolExecutor(4) as pool:
-        found = [pool.submit(retained.figures, "n", slowly) for _ in range(4)]
+        futures = [pool.submit(cache.figures, "n", slowly) for _ in range(4)]
         go.set()
-        assert {each.result(10) for each in found} == {1}
+        assert {future.result(10) for future in futures} == {1}
 
 
 SAMPLE = 150
@@ -303,21 +304,21 @@ def shown(found: Iterator[Statement]) -> set[tuple[object, ...]]:
     """Return what statements say, those past the surest of a relation left out."""
     return {
         (
-            each.claim,
-            each.predicate,
-            each.subject.iri,
-            each.object.iri,
-            each.object.label,
-            each.object.language,
-            each.subject.label,
-            each.other.other,
-            each.confidence,
-            each.forward,
-            each.derived,
-            each.negative,
+            statement.claim,
+            statement.predicate,
+            statement.subject.iri,
+            statement.object.iri,
+            statement.object.label,
+            statement.object.language,
+            statement.subject.label,
+            statement.other.other,
+            statement.confidence,
+            statement.forward,
+            statement.derived,
+            statement.negative,
         )
-        for each in found
-        if not each.of
+        for statement in found
+        if not statement.of
     }
 
 
@@ -326,25 +327,25 @@ def test_memory_says_of_concept_what_store_says(readers: tuple[Reader, Reader]) 
     concepts = {
         quad.subject for quad in store.store.match(None, SKOS.prefLabel, None, DefaultGraph())
     }
-    named = sorted(each.value for each in concepts if isinstance(each, NamedNode))
+    named = sorted(term.value for term in concepts if isinstance(term, NamedNode))
     draw = random.Random(7)  # noqa: S311 # the same each time
     message = 0
     for iri in draw.sample(named, SAMPLE):
         node = NamedNode(iri)
-        here = shown(memory.statements(node))
-        assert here == shown(store.statements(node)), iri
-        message += len(here)
+        group = shown(memory.statements(node))
+        assert group == shown(store.statements(node)), iri
+        message += len(group)
     assert message > SAMPLE
 
 
 def test_of_hub_both_tell_how_many_and_surest(readers: tuple[Reader, Reader]) -> None:
     node = NamedNode(f"{ID}flavour-sweet")
     for reader in readers:
-        cut = [each for each in reader.statements(node) if each.of]
-        by_relation = {each.predicate: each.of for each in cut}
+        cut = [statement for statement in reader.statements(node) if statement.of]
+        by_relation = {statement.predicate: statement.of for statement in cut}
         assert all(count > MOST for count in by_relation.values())
         assert by_relation["hasFlavour"] > MOST
-        assert len([each for each in cut if each.predicate == "hasFlavour"]) == MOST
+        assert len([statement for statement in cut if statement.predicate == "hasFlavour"]) == MOST
 
 
 def test_update_is_visible_in_next_page(tmp_path: Path) -> None:

@@ -67,26 +67,26 @@ def test_fault_after_head_is_said_in_page(host: str) -> None:
 
 
 def test_old_counts_stand_until_new_ones_exist(tmp_path: Path) -> None:
-    version, counted, go = [1], threading.Event(), threading.Event()
+    version, event, go = [1], threading.Event(), threading.Event()
     site = sites.open_test_site(tmp_path)
-    retained = PageCache(replace(site, version=lambda: version[0]))
+    cache = PageCache(replace(site, version=lambda: version[0]))
 
     def count() -> int:
         if version[0] > 1:
             assert go.wait(20)
-            counted.set()
+            event.set()
         return version[0] * 10
 
-    assert retained.figures("n", count) == 10
+    assert cache.figures("n", count) == 10
     version[0] = 2
     threading.Event().wait(0.1)  # more than nine times what counting took
-    assert retained.figures("n", count) == 10
+    assert cache.figures("n", count) == 10
     go.set()
-    assert counted.wait(20)
+    assert event.wait(20)
     for _ in range(200):
-        if retained.figures("n", count) == 20:
+        if cache.figures("n", count) == 20:
             break
         threading.Event().wait(0.01)
-    assert retained.figures("n", count) == 20
-    assert retained.value("m", lambda: "once") == retained.value("m", lambda: "twice") == "once"
+    assert cache.figures("n", count) == 20
+    assert cache.value("m", lambda: "once") == cache.value("m", lambda: "twice") == "once"
     site.close()

@@ -19,13 +19,13 @@ STRONG = ("contraindicated", "major", "moderate", "unrated", "minor")
 
 def colours(token: str) -> list[tuple[int, ...]]:
     """Return a token's opaque colour in light and in dark."""
-    found = re.findall(r"#([0-9a-f]{6})", TOKENS[token])
-    assert len(found) == 2, token
-    return [tuple(int(each[at : at + 2], 16) for at in (0, 2, 4)) for each in found]
+    results = re.findall(r"#([0-9a-f]{6})", TOKENS[token])
+    assert len(results) == 2, token
+    return [tuple(int(item[at : at + 2], 16) for at in (0, 2, 4)) for item in results]
 
 
 def luminance(colour: tuple[int, ...]) -> float:
-    parts = [each / 255 for each in colour]
+    parts = [number / 255 for number in colour]
     parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
@@ -54,6 +54,6 @@ def test_signs_have_contrast_in_light_and_dark(severity: str) -> None:
     )
     for colour, sign, paper, (tint, share) in shades:
         woven = tuple(round(c * (100 - share) / 100 + tint * share / 100) for c in colour)
-        assert min(contrast(each, sign) for each in (colour, woven)) >= 4.5
+        assert min(contrast(row, sign) for row in (colour, woven)) >= 4.5
         assert contrast(colour, paper) >= 4.5
     assert TOKENS["--weave"] == "light-dark(rgb(0 0 0 / 26%), rgb(255 255 255 / 38%))"

@@ -35,7 +35,7 @@ def test_every_page_opens_and_its_links_lead_somewhere(client: FlaskClient) -> N
             target, _, anchor = link.partition("#")
             place = normpath(Path(name).parent / target) if target else name
             if place.endswith(".md"):
-                known = {each.anchor for each in read_page(place, language).headings}
+                known = {heading.anchor for heading in read_page(place, language).headings}
                 if anchor and anchor not in known:
                     broken.append(f"{name}: {link}")
             elif client.get(f"/docs/{place}").status_code != 200:
@@ -57,15 +57,15 @@ def test_page_is_shown_and_found_in_both_languages(client: FlaskClient) -> None:
     assert "A first query" in client.get(f"{address}?lang=en", headers=HTML).text
     moved = client.get("/docs/tutorials/first-query.zh.md", headers=HTML)
     assert moved.headers["Location"] == f"{address}?lang=zh"
-    for language, found in (("zh", address), ("en", f"{address}?lang=zh")):
+    for language, result in (("zh", address), ("en", f"{address}?lang=zh")):
         page = client.get(f"/docs/?q=第一条查询&lang={language}", headers=HTML).text
-        assert f'href="{found}"' in page
+        assert f'href="{result}"' in page
     assert search_pages("curation")[0].language == "en"
 
 
 def test_a_heading_may_state_its_anchor() -> None:
     page = _render_page("a.md", "zh", "# 甲\n\n## 写入 `x` {#writing}\n\n[乙](b.zh.md#c)")
-    assert [each.anchor for each in page.headings] == ["甲", "writing"]
+    assert [heading.anchor for heading in page.headings] == ["甲", "writing"]
     assert page.headings[1].text == "写入 x"
     assert '<h2 id="writing">写入 <code>x</code></h2>' in page.html
 
@@ -88,7 +88,7 @@ def test_words_are_found_title_first(client: FlaskClient) -> None:
 def test_api_page_shows_accepted_body_of_operations(client: FlaskClient) -> None:
     page = client.get("/api?lang=en", headers=HTML).text
     described = client.get("/api/openapi.json").get_json()
-    names = [each["operationId"] for path in described["paths"].values() for each in path.values()]
+    names = [item["operationId"] for path in described["paths"].values() for item in path.values()]
     assert re.findall(r'class="operation" id="(\w+)"', page) == names
     assert "&#34;things&#34;: [" in page
     assert "http://" not in page.replace("http://localhost", "")

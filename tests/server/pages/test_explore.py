@@ -34,18 +34,18 @@ def test_a_class_is_narrowed_by_nature_and_channel(client: FlaskClient) -> None:
         + re.findall(r'value="(nature-[a-z-]*cold[a-z-]*|[a-z-]*cold[a-z-]*)"', whole)[0]
     )
     cold = page(client, path)
-    left = re.search(r"(\d+) fit", cold)
-    assert left
-    assert 0 < int(left[1]) < 113
+    match = re.search(r"(\d+) fit", cold)
+    assert match
+    assert 0 < int(match[1]) < 113
     assert "goji berry</a>" not in cold
 
 
 def test_class_narrowed_by_kind_of_evidence_behind_it(client: FlaskClient) -> None:
     def left(tier: str) -> int:
         shown = page(client, f"/browse?class=MFHSubstance&lang=en&tier=tier-{tier}")
-        found = re.search(r"(\d+) fit", shown)
-        assert found
-        return int(found[1])
+        match = re.search(r"(\d+) fit", shown)
+        assert match
+        return int(match[1])
 
     assert 0 < left("trial") < left("monograph") < 113
 
@@ -57,9 +57,9 @@ def test_each_facet_value_shows_remaining_count(client: FlaskClient) -> None:
     assert len(offered) > 4
     for key, disabled, count in offered:
         assert bool(disabled) == (count == "0")
-        left = re.search(r"(\d+) fits?", page(client, f"{path}&flavour={key}"))
-        assert left
-        assert left[1] == count
+        match = re.search(r"(\d+) fits?", page(client, f"{path}&flavour={key}"))
+        assert match
+        assert match[1] == count
 
 
 def test_a_value_no_facet_has_is_named(client: FlaskClient) -> None:
@@ -143,11 +143,11 @@ def test_texts_of_the_other_language_are_left_out(client: FlaskClient) -> None:
 
 
 def test_the_streamed_page_is_the_page(client: FlaskClient) -> None:
-    sent = client.get("/api/ask/stream?q=goji&page=1&lang=en").get_data(as_text=True)
-    events = [each.split("\n", 1)[0] for each in sent.strip().split("\n\n")]
+    data = client.get("/api/ask/stream?q=goji&page=1&lang=en").get_data(as_text=True)
+    events = [part.split("\n", 1)[0] for part in data.strip().split("\n\n")]
     assert events[0] == "event: linked"
     assert events[-2:] == ["event: answer", "event: page"]
-    html = json.loads(sent.strip().rpartition("data: ")[2])["html"]
+    html = json.loads(data.strip().rpartition("data: ")[2])["html"]
     assert 'class="answer"' in html
     assert "<html" not in html
 
@@ -199,9 +199,9 @@ def test_pages_weigh_less_than_60_kilobytes(client: FlaskClient) -> None:
 
 
 def bottom_line(client: FlaskClient, path: str) -> str:
-    found = re.search(r'<p class="bottom-line">(.*?)</p>', page(client, path), re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(r'<p class="bottom-line">(.*?)</p>', page(client, path), re.DOTALL)
+    assert match
+    return match[1]
 
 
 def test_bottom_line_of_formula_names_what_is_inferred(client: FlaskClient) -> None:
@@ -223,7 +223,7 @@ def test_studied_topic_is_no_use_in_summary(client: FlaskClient) -> None:
 def test_contents_of_a_page_stand_in_its_order(client: FlaskClient) -> None:
     shown = page(client, "/page/disease-gout?lang=en")
     listed = re.findall(r'<li><a href="#([\w-]+)">', shown.partition('class="on-page"')[2])
-    places = [shown.index(f'id="{each}"') for each in listed]
+    places = [shown.index(f'id="{item}"') for item in listed]
     assert len(places) > 3
     assert places == sorted(places)
     assert "<h2>Identifiers" not in page(client, "/page/rule-mfh-2019-spice?lang=en")

@@ -235,12 +235,12 @@ def case_client(kb: Path) -> Iterator[FlaskClient]:
 
 def test_cases_are_counted_by_age_sex_and_words(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
-        found = counted_cases(base.store, YIN.value)
+        count = counted_cases(base.store, YIN.value)
         assert counted_cases(base.store, GOJI.value).cases == 0
-    assert found.cases == 3
-    assert found.age_groups == (("elder", 2), ("adult", 1))
-    assert found.sexes == (("female", 1), ("male", 1))
-    assert found.words == (("口干咽燥", 3),)
+    assert count.cases == 3
+    assert count.age_groups == (("elder", 2), ("adult", 1))
+    assert count.sexes == (("female", 1), ("male", 1))
+    assert count.words == (("口干咽燥", 3),)
 
 
 @pytest.mark.parametrize(("language", "heading"), [("zh", "病例"), ("en", "Cases")])
@@ -273,8 +273,8 @@ def quoted_claim(
     )
     quoted = claim(GOJI, SHIYI.relieves, YIN, evidence=(evidence,))
     kb = tmp_path_factory.mktemp("quotes") / "kb"
-    made = [*quads(), *claim_quads(quoted), Quad(PASSAGE, RDF.value, Literal(WORDS))]
-    build_generation(kb, made, {"quads": len(made)})
+    made_quads = [*quads(), *claim_quads(quoted), Quad(PASSAGE, RDF.value, Literal(WORDS))]
+    build_generation(kb, made_quads, {"quads": len(made_quads)})
     site = open_site(kb, replace(Settings(), kb=kb))
     app = create_app(site)
     yield app.test_client(), quoted.iri.value, evidence.iri(quoted.iri).value

@@ -120,11 +120,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def kinds_of(iris: set[str]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for iri in sorted(iris):
         kind = re.split(r"[-/]", iri.removeprefix(ID))[0]
-        found.setdefault(kind, []).append(iri)
-    return found
+        results.setdefault(kind, []).append(iri)
+    return results
 
 
 def test_every_iri_has_page_and_turtle(starter: tuple[str, Site]) -> None:
@@ -150,15 +150,15 @@ def test_every_iri_has_page_and_turtle(starter: tuple[str, Site]) -> None:
     } <= kinds.keys()
     drawn = random.Random(7).sample(sorted(iris), SAMPLE)  # noqa: S311 # the same each time
     mentioned = set[str]()
-    for iri in dict.fromkeys([*(each[0] for each in kinds.values()), *drawn]):
+    for iri in dict.fromkeys([*(kind[0] for kind in kinds.values()), *drawn]):
         path = iri.replace("https://w3id.org/shiyi", address)
         for accept, start in (("text/html", "/page/"), ("text/turtle", "/data/")):
-            led = get(path, accept)
-            assert led.status == 303, iri
-            assert led.headers["Location"].startswith(start), iri
+            reply = get(path, accept)
+            assert reply.status == 303, iri
+            assert reply.headers["Location"].startswith(start), iri
             if accept == "text/html" and iri in drawn[SAMPLE // 4 :]:
                 continue  # a quarter of the pages is enough: they are made by kind
-            found = get(address + led.headers["Location"], accept)
+            found = get(address + reply.headers["Location"], accept)
             assert found.status == 200, iri
             if accept == "text/turtle":
                 listed = list(parse(found.body, RdfFormat.TURTLE))
@@ -204,13 +204,13 @@ def test_what_queries_count_what_reading_every_quad_counts(starter: tuple[str, S
     _, site = starter
     some = OxigraphStore.in_memory()
     some.change(add=list(islice(site.store.match(graph=DefaultGraph()), 50_000)))
-    asked = Counts.of_endpoint(
+    counts = Counts.of_endpoint(
         lambda query: [
             {name: text(term) for name, term in row.items()} for row in some.select(query)
         ]
     )
     read = Counts.of(some.match())
-    assert asked == read
+    assert counts == read
     assert read.links
     assert read.triples > 10_000
 
@@ -255,9 +255,9 @@ def test_crawlers_find_a_map_of_every_concept(starter: tuple[str, Site]) -> None
 
 def test_named_graphs_dereference(starter: tuple[str, Site]) -> None:
     address, _ = starter
-    led = get(f"{address}/graph/entailed", "text/turtle")
-    assert led.status == 303
-    assert get(address + led.headers["Location"], "application/n-triples").status == 200
+    reply = get(f"{address}/graph/entailed", "text/turtle")
+    assert reply.status == 303
+    assert get(address + reply.headers["Location"], "application/n-triples").status == 200
     assert get(f"{address}/graph/entailed", "text/html").status == 200
     assert get(f"{address}/graph/none").status == 404
 
@@ -290,18 +290,18 @@ def test_rule_links_to_source_and_named_things(starter: tuple[str, Site]) -> Non
 
 @pytest.mark.parametrize("form", ["id", "page", "data"])
 def test_what_is_deprecated_is_tombstone_or_leads_on(small: str, form: str) -> None:
-    gone = get(f"{small}/{form}/substance-gone", "text/html" if form != "data" else "text/turtle")
-    assert gone.status == 410
-    assert ("never a food" if form != "data" else "deprecated") in gone.body.decode()
+    reply = get(f"{small}/{form}/substance-gone", "text/html" if form != "data" else "text/turtle")
+    assert reply.status == 410
+    assert ("never a food" if form != "data" else "deprecated") in reply.body.decode()
     moved = get(f"{small}/{form}/substance-old")
     assert (moved.status, moved.headers["Location"]) == (301, f"/{form}/substance-goji")
     assert moved.headers["Cache-Control"] == "no-cache"  # for the day on which it is undone
 
 
 def test_a_tombstone_is_rdf_for_machines(small: str) -> None:
-    gone = get(f"{small}/data/substance-gone.nt")
-    assert (gone.status, gone.headers.get_content_type()) == (410, "application/n-triples")
-    assert any(quad.predicate == OWL.deprecated for quad in parse(gone.body, RdfFormat.N_TRIPLES))
+    reply = get(f"{small}/data/substance-gone.nt")
+    assert (reply.status, reply.headers.get_content_type()) == (410, "application/n-triples")
+    assert any(quad.predicate == OWL.deprecated for quad in parse(reply.body, RdfFormat.N_TRIPLES))
     assert get(f"{small}/id/substance-gone", "text/turtle").status == 410
 
 
@@ -337,7 +337,7 @@ def test_releases_are_listed_for_people_and_programs(small: str) -> None:
         assert title in page
         assert page.index("1.1.0") < page.index("1.0.0")
     found = json.loads(get(f"{small}/releases/", "application/json").body)["releases"]
-    assert [each["version"] for each in found] == ["1.1.0", "1.0.0"]
+    assert [item["version"] for item in found] == ["1.1.0", "1.0.0"]
     assert get(f"{small}/releases/latest").headers["Location"] == "/releases/1.1.0/"
     assert get(f"{small}/releases/9.9/").status == 404
 
@@ -351,7 +351,7 @@ def test_search_engines_find_releases_from_home_page(small: str) -> None:
     home, catalogue = described
     assert (home["@type"], catalogue["@type"]) == ("WebSite", "DataCatalog")
     assert home["hasPart"]["@id"] == catalogue["@id"] == f"{small}/releases/"
-    assert [each["version"] for each in catalogue["dataset"]] == ["1.1.0", "1.0.0"]
+    assert [item["version"] for item in catalogue["dataset"]] == ["1.1.0", "1.0.0"]
 
 
 def test_a_release_has_a_page_data_and_signposts(small: str) -> None:
@@ -365,8 +365,8 @@ def test_a_release_has_a_page_data_and_signposts(small: str) -> None:
         "distribution" in quad.predicate.value for quad in parse(data.body, RdfFormat.TURTLE)
     )
     for form, accept in (("id", "text/html"), ("page", "text/html"), ("id", "text/turtle")):
-        led = get(f"{small}/{form}/release-1.1.0", accept)
-        assert (led.status, led.headers["Location"]) == (303, "/releases/1.1.0/")
+        reply = get(f"{small}/{form}/release-1.1.0", accept)
+        assert (reply.status, reply.headers["Location"]) == (303, "/releases/1.1.0/")
     assert list(parse(get(f"{small}/data/release-1.1.0.nt").body, RdfFormat.N_TRIPLES))
     assert get(f"{small}/id/release-9").status == 404
     void = get(f"{small}/.well-known/void", "text/turtle").body.decode()

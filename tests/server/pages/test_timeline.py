@@ -45,7 +45,7 @@ from tests.tables import from_table
 GINGER = "/timeline/substance-shengjiang"
 COLLECTION = Source("a-collection", "集", "A collection", Tier.CLASSIC)
 STANDARD = Source("a-standard", "标准", "A standard", Tier.STANDARD, "2023")
-HOT, WARM, COLD, COUGH = (resource(f"value-{each}") for each in ("hot", "warm", "cold", "cough"))
+HOT, WARM, COLD, COUGH = (resource(f"value-{term}") for term in ("hot", "warm", "cold", "cough"))
 THING = resource("substance-thing")
 
 
@@ -82,21 +82,21 @@ def test_picture_is_drawn_in_both_languages_and_schemes(
     client: FlaskClient, language: str, word: str, theme: str
 ) -> None:
     written = get(client, f"{GINGER}.svg?lang={language}&theme={theme}")
-    drawn = ElementTree.fromstring(written)  # noqa: S314 - of this server
-    texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    element = ElementTree.fromstring(written)  # noqa: S314 - of this server
+    texts = [each.text for each in element.iter("{http://www.w3.org/2000/svg}text")]
     assert word in texts
-    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))) > 5
+    assert len(list(element.iter("{http://www.w3.org/2000/svg}circle"))) > 5
     assert ("#191713" in written) == (theme == "dark")
     assert word in get(client, f"{GINGER}?lang={language}")
 
 
 def test_json_has_works_values_and_what_today_states(client: FlaskClient) -> None:
     shown = json.loads(get(client, "/api/timeline?concept=https://w3id.org/shiyi/id/substance-jiu"))
-    nature = next(each for each in shown["properties"] if each["property"] == "nature")
-    assert {each["value"]["label_en"] for each in nature["values"]} >= {"warm", "very hot"}
-    dated = [each["to"] for each in shown["works"] if not each["modern"]]
+    nature = next(item for item in shown["properties"] if item["property"] == "nature")
+    assert {item["value"]["label_en"] for item in nature["values"]} >= {"warm", "very hot"}
+    dated = [item["to"] for item in shown["works"] if not item["modern"]]
     assert dated == sorted(dated)
-    written = {(each["author"], each["place"], each["place_basis"]) for each in shown["works"]}
+    written = {(item["author"], item["place"], item["place_basis"]) for item in shown["works"]}
     assert written >= {("忽思慧", "大都", "recalled"), ("卢之颐", "钱唐", "header")}
     assert shown["facets"]["dynasty"]
 
@@ -136,18 +136,18 @@ def shown_of(*claims: Claim) -> Timeline:
         label = Literal(node.value.rpartition("-")[2], language="en")
         store.change(add=[Quad(node, SKOS.prefLabel, label, DefaultGraph())])
     store.change(add=[Quad(HOT, SKOS.broader, WARM, DefaultGraph())])
-    for each in claims:
-        place = DefaultGraph() if each.status is Status.ACCEPTED else graph("candidates")
-        source = each.evidence[0].source
-        store.change(add=[*claim_quads(each, place), *source_quads(source)])
+    for claim in claims:
+        place = DefaultGraph() if claim.status is Status.ACCEPTED else graph("candidates")
+        source = claim.evidence[0].source
+        store.change(add=[*claim_quads(claim, place), *source_quads(source)])
         if book := book_of(source.id):
             store.change(add=list(book_quads(book, source.iri, DefaultGraph())))
     return timeline(Reader(store, "en"), THING, {})
 
 
 def of_book(number: str) -> Source:
-    found = next(each for each in books().values() if each.file.startswith(number))
-    return source_of(found, COLLECTION)
+    book = next(each for each in books().values() if each.file.startswith(number))
+    return source_of(book, COLLECTION)
 
 
 def states(
@@ -158,8 +158,8 @@ def states(
 
 
 def denies(relation: str, value: NamedNode, source: Source) -> Claim:
-    made = states(relation, value, source)
-    return replace(made, polarity=Polarity.NEGATIVE, status=Status.CANDIDATE)
+    claim = states(relation, value, source)
+    return replace(claim, polarity=Polarity.NEGATIVE, status=Status.CANDIDATE)
 
 
 OLD = of_book("009")
@@ -179,14 +179,20 @@ NATURE, USE, HARM = "hasNature", "relieves", "cautionIn"
 )
 def test_what_sources_of_today_state_is_compared(today: str, more: list[Claim]) -> None:
     shown = shown_of(states(NATURE, WARM, OLD), *more)
-    values = {each.thing.iri: each.today for _, found in shown.properties for each in found}
+    values = {
+        value.thing.iri: value.today
+        for _, found_values in shown.properties
+        for value in found_values
+    }
     assert values[WARM.value] == today
     assert all(state in {today, "new"} for state in values.values())
 
 
 def test_harm_stated_today_contradicts_an_old_use() -> None:
     shown = shown_of(states(USE, COUGH, OLD), states(HARM, COUGH, STANDARD))
-    assert [each.today for name, found in shown.properties for each in found][:1] == ["contradicts"]
+    assert [value.today for name, values in shown.properties for value in values][:1] == [
+        "contradicts"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,20 +205,20 @@ def test_harm_stated_today_contradicts_an_old_use() -> None:
     ],
 )
 def test_where_old_books_differ_is_found(kind: str, claims: list[Claim]) -> None:
-    assert [each.kind for each in shown_of(*claims).differences] == [kind]
+    assert [difference.kind for difference in shown_of(*claims).differences] == [kind]
     assert shown_of(claims[0]).differences == ()
 
 
 def test_a_degree_of_a_nature_is_no_difference() -> None:
     found = shown_of(states(NATURE, WARM, OLD), states(NATURE, HOT, of_book("013")))
-    assert [each.kind for each in found.differences] == []
+    assert [difference.kind for difference in found.differences] == []
 
 
 def test_books_of_school_are_overlay_of_their_own(client: FlaskClient) -> None:
     site = client.application.extensions["shiyi"]
     diet, warm = (
-        overlay_of_books(site.base.store, resource(f"school-{each}"), site.runtime.facts).taught
-        for each in ("shiliao", "wenbing")
+        overlay_of_books(site.base.store, resource(f"school-{term}"), site.runtime.facts).taught
+        for term in ("shiliao", "wenbing")
     )
     assert len(diet) > 500
     assert 0 < len(diet & warm) + len(warm - diet) < len(diet)
@@ -252,9 +258,13 @@ def test_an_unpacked_book_is_read_without_the_others(
 
 def test_a_row_that_lists_other_values_denies_nothing() -> None:
     row = replace(denies(NATURE, COLD, STANDARD).evidence[0], kind=EvidenceKind.ROW)
-    listed = replace(denies(NATURE, COLD, STANDARD), evidence=(row,))
-    shown = shown_of(states(NATURE, COLD, OLD), states(NATURE, WARM, STANDARD), listed)
-    values = {each.thing.iri: each.today for _, found in shown.properties for each in found}
+    claim = replace(denies(NATURE, COLD, STANDARD), evidence=(row,))
+    shown = shown_of(states(NATURE, COLD, OLD), states(NATURE, WARM, STANDARD), claim)
+    values = {
+        value.thing.iri: value.today
+        for _, found_values in shown.properties
+        for value in found_values
+    }
     assert values[COLD.value] == "differs"
 
 
@@ -262,5 +272,5 @@ def test_timeline_shows_most_stated_values() -> None:
     shown = shown_of(
         states(NATURE, WARM, OLD), states(NATURE, COLD, OLD), states(NATURE, COLD, STANDARD)
     )
-    assert {each.label for each in choose_lanes(shown)} == {"warm", "cold"}
-    assert [each.label for each in choose_lanes(shown, limit=1)] == ["cold"]
+    assert {lane.label for lane in choose_lanes(shown)} == {"warm", "cold"}
+    assert [lane.label for lane in choose_lanes(shown, limit=1)] == ["cold"]

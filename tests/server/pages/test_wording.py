@@ -48,7 +48,7 @@ def texts(language: str) -> dict[str, tuple[str, ...]]:
     def key(message: Message) -> str:
         return message.id if isinstance(message.id, str) else message.id[0]
 
-    return {key(each): text(each) for each in written(language) if each.id}
+    return {key(item): text(item) for item in written(language) if item.id}
 
 
 def templates() -> list[Path]:
@@ -59,7 +59,7 @@ def asked() -> tuple[set[str], set[str]]:
     """Collect the keys that templates and code name, and the beginnings of those put together."""
     keys: set[str] = set()
     beginnings: set[str] = set()
-    for text in (each for path in templates() for each in said_in_calls(path)):
+    for text in (call for path in templates() for call in said_in_calls(path)):
         keys.add(text)
         beginnings.add(text if "." in text else f"{text}.")
     for path in sorted(CODE.rglob("*.py")):
@@ -68,7 +68,7 @@ def asked() -> tuple[set[str], set[str]]:
                 beginnings.add(str(node.values[0].value))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 keys.add(node.value)
-    return keys, {each for each in beginnings if re.fullmatch(r"[a-z_]+\.\w*", each)}
+    return keys, {beginning for beginning in beginnings if re.fullmatch(r"[a-z_]+\.\w*", beginning)}
 
 
 def said_in_calls(template: Path) -> Iterator[str]:
@@ -77,9 +77,9 @@ def said_in_calls(template: Path) -> Iterator[str]:
         Environment(autoescape=True).parse(template.read_text("utf-8")).find_all(nodes.Call)
     ):
         for first in call.args[:1]:
-            for each in (first, *first.find_all(nodes.Const)):
-                if isinstance(each, nodes.Const) and isinstance(each.value, str):
-                    yield each.value
+            for item in (first, *first.find_all(nodes.Const)):
+                if isinstance(item, nodes.Const) and isinstance(item.value, str):
+                    yield item.value
 
 
 def holes(text: str) -> set[str]:
@@ -96,7 +96,7 @@ def test_both_languages_have_every_text_with_same_holes() -> None:
         assert {name for each in chinese for name in holes(each)} == {
             name for each in english for name in holes(each)
         }, key
-    assert [each.id for name in LANGUAGES for each in written(name) if each.fuzzy and each.id] == []
+    assert [item.id for name in LANGUAGES for item in written(name) if item.fuzzy and item.id] == []
 
 
 def sayings(translations: Translations) -> dict[object, str]:
@@ -144,7 +144,7 @@ def test_no_template_says_anything_outside_the_catalogues() -> None:
         shown = re.findall(r"""(?:title|aria-label|placeholder|alt)="([^"]*)\"""", source)
         shown.append(re.sub(r"<[^>]*>|[\w-]+=\"[^\"]*\"", " ", source))
         for text in shown:
-            values = {each.lower() for each in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", text)}
+            values = {item.lower() for item in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", text)}
             assert values - NAMES == set(), path
 
 
@@ -213,12 +213,12 @@ def raised(path: Path) -> Iterator[str]:
             node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
         )
         if isinstance(node, ast.Call) and name in RAISED and name not in OF_START:
-            yield from (text for each in node.args for text in said(each))
+            yield from (text for arg in node.args for text in said(arg))
 
 
 def said(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.JoinedStr):
-        parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+        parts = (value.value if isinstance(value, ast.Constant) else "{}" for value in node.values)
         yield re.sub(r"(\{\})+", "{}", "".join(map(str, parts)))
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
@@ -230,10 +230,10 @@ def said(node: ast.AST) -> Iterator[str]:
 def test_every_fault_that_page_shows_has_chinese_text() -> None:
     source = ROOT / "src" / "shiyi"
     paths = {path for each in FAULTY for path in source.glob(each)}
-    found = {text for path in paths for text in raised(path) if re.search("[A-Za-z]{2}", text)}
-    assert len(found) > 250
-    plain = [each for each in found if fault_text(each.replace("{}", "query"), "zh").isascii()]
-    assert len(plain) <= len(found) // 100, f"add to faults.po and run `make texts`: {plain}"
+    results = {text for path in paths for text in raised(path) if re.search("[A-Za-z]{2}", text)}
+    assert len(results) > 250
+    plain = [each for each in results if fault_text(each.replace("{}", "query"), "zh").isascii()]
+    assert len(plain) <= len(results) // 100, f"add to faults.po and run `make texts`: {plain}"
 
 
 @pytest.mark.parametrize(

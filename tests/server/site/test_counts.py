@@ -51,11 +51,11 @@ def test_damaged_or_unwritable_counts_are_no_fault(small_kb: Path) -> None:
 
 def test_void_counts_are_stored_until_a_change(starter_kb: Path, small_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        retained = load_description(base)  # by the build
-        assert retained is not None
+        counts = load_description(base)  # by the build
+        assert counts is not None
         [row] = base.store.select("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
-        assert str(retained.triples) == text(row["n"])
-        assert retained.links
+        assert str(counts.triples) == text(row["n"])
+        assert counts.links
     with KnowledgeBase.open(small_kb, write=True) as base:
         assert load_description(base) is None
         store_counts(base)
@@ -74,11 +74,11 @@ def test_void_counts_are_stored_until_a_change(starter_kb: Path, small_kb: Path)
 
 def test_claim_distribution_is_stored_until_a_change(starter_kb: Path, small_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        retained = load_spread(base)  # by the build
-        assert retained == ClaimDistribution.of(base.store)
-        assert sum(retained.confidence) == sum(retained.relations.values()) > 10_000
-        assert {"classic", "recalled"} <= retained.tiers.keys()
-        assert retained.kinds
+        distribution = load_spread(base)  # by the build
+        assert distribution == ClaimDistribution.of(base.store)
+        assert sum(distribution.confidence) == sum(distribution.relations.values()) > 10_000
+        assert {"classic", "recalled"} <= distribution.tiers.keys()
+        assert distribution.kinds
     with KnowledgeBase.open(small_kb, write=True) as base:
         store_counts(base)
         place = base.folder / "index" / SPREAD_FILE

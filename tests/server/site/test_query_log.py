@@ -59,14 +59,14 @@ def test_each_query_noted_once_with_how_it_went(asked: tuple[FlaskClient, Path])
         )
     client.application.extensions["shiyi"].log.flush()
     log_query = lines(file)
-    assert [each["outcome"] for each in log_query] == [
+    assert [record["outcome"] for record in log_query] == [
         "whole",
         "whole",
         "QueryError",
         "QueryRefusedError",
         "whole",
     ]
-    assert [each["form"] for each in log_query] == ["SELECT"] * 4 + ["DESCRIBE"]
+    assert [record["form"] for record in log_query] == ["SELECT"] * 4 + ["DESCRIBE"]
     assert log_query[0]["query"] == "SELECT ?s { ?s ?p ?o FILTER(STR(?o) != '') }"
     assert log_query[2]["query"] == ""
     assert log_query[0]["bytes"] > 0
@@ -89,9 +89,9 @@ def test_full_log_restarts_and_unwritable_log_is_off(
     for _ in range(40):
         log.note("ASK {}", "ASK", "whole", 0.001)
     log.close()
-    assert sorted(each.name for each in tmp_path.iterdir()) == [FILE, f"{FILE}.1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, f"{FILE}.1"]
     assert lines(tmp_path / FILE)[-1]["hour"] == "2026-11-22T03Z"
-    assert sum(each.stat().st_size for each in tmp_path.iterdir()) < 2100
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2100
     nowhere = QueryLog(tmp_path / "none")
     nowhere.note("ASK {}", "ASK", "whole", 0.001)
     nowhere.close()
@@ -117,7 +117,7 @@ def test_internal_error_is_logged_without_query(tmp_path: Path) -> None:
     with log_query(log, "ASK {}", "ASK") as message:
         message(5)
     log.close()
-    assert [(each["outcome"], each["query"]) for each in lines(tmp_path / FILE)] == [
+    assert [(line["outcome"], line["query"]) for line in lines(tmp_path / FILE)] == [
         ("fault", ""),
         ("whole", "ASK {}"),
     ]

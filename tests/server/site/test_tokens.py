@@ -56,13 +56,13 @@ def bearer(text: str) -> dict[str, str]:
 
 def test_token_kept_as_hash_that_only_owner_reads(tmp_path: Path) -> None:
     text = Tokens(tmp_path).add("curator", "write", 1)
-    written = tmp_path / FILE
+    path = tmp_path / FILE
     assert len(text) > 43
-    assert text not in written.read_text(encoding="utf-8")
-    assert stat.S_IMODE(written.stat().st_mode) == 0o600
-    found = Tokens(tmp_path).find(text)
-    assert found is not None
-    assert (found.name, found.scopes) == ("curator", ("write",))
+    assert text not in path.read_text(encoding="utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    token = Tokens(tmp_path).find(text)
+    assert token is not None
+    assert (token.name, token.scopes) == ("curator", ("write",))
     assert Tokens(tmp_path).find(text[:-1]) is None
     assert Tokens(tmp_path).find("\ud800") is None
 
@@ -91,9 +91,9 @@ def test_a_damaged_seal_is_refused(old: bytes, new: bytes) -> None:
 def test_bad_tokens_not_made_and_damage_told(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     tokens.add("a", "write", 1)
-    [made] = tokens.all()
-    ends = datetime.fromisoformat(made.expires)
-    assert (made.holds_at(ends - timedelta.resolution), made.holds_at(ends)) == (True, False)
+    [token] = tokens.all()
+    ends = datetime.fromisoformat(token.expires)
+    assert (token.holds_at(ends - timedelta.resolution), token.holds_at(ends)) == (True, False)
     for name, scope, days, error in (
         ("a", "write", 1, UsageError),
         ("", "write", 1, UsageError),
@@ -258,7 +258,7 @@ def test_write_scope_uploads_to_own_graphs(
 
 def test_token_guesses_wait_and_valid_token_does_not(opened: tuple[Flask, Site, str]) -> None:
     client = create_app(opened[1]).test_client()
-    found = [
+    results = [
         client.post(
             "/sparql",
             headers=bearer(f"guess-{i}"),
@@ -267,11 +267,11 @@ def test_token_guesses_wait_and_valid_token_does_not(opened: tuple[Flask, Site, 
         )
         for i in range(25)
     ]
-    assert [each.status_code for each in found] == [401] * 20 + [429] * 5
-    assert int(found[-1].headers["Retry-After"]) > 0
-    for there in ("2001:db8:7:7::1", "2001:db8:7:8::1"):
+    assert [item.status_code for item in results] == [401] * 20 + [429] * 5
+    assert int(results[-1].headers["Retry-After"]) > 0
+    for term in ("2001:db8:7:7::1", "2001:db8:7:8::1"):
         right = client.post(
-            "/sparql", headers=bearer(opened[2]), environ_base={"REMOTE_ADDR": there}, **UPDATE
+            "/sparql", headers=bearer(opened[2]), environ_base={"REMOTE_ADDR": term}, **UPDATE
         )
         assert right.status_code == 204
 

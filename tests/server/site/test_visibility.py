@@ -51,8 +51,8 @@ ALL = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
 BOTH = "CONSTRUCT { ?s ?p ?o } WHERE { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
 QUESTION = "Can I eat pear with warfarin?"
 NAMES = tuple(
-    each.value.removeprefix(ID)
-    for each in (
+    node.value.removeprefix(ID)
+    for node in (
         PEAR,
         GOJI,
         WARFARIN,
@@ -66,8 +66,8 @@ NAMES = tuple(
     )
 )
 GRAPHS = tuple(
-    each.value
-    for each in (
+    node.value
+    for node in (
         graph("derived"),
         graph("candidates"),
         graph("source", "shut@1"),
@@ -98,12 +98,12 @@ ASKED: dict[str, list[str]] = {
     "/.well-known/void": ["/.well-known/void"], "/favicon.ico": [], "/favicon.svg": [], "/static/<path:name>": [],
     "/healthz": ["/healthz"], "/metrics": ["/metrics"], "/robots.txt": ["/robots.txt"],
     "/sitemap.xml": ["/sitemap.xml"],
-    "/sitemap-<kind>.<int:number>.xml": [f"/sitemap-{each}.0.xml" for each in ("claims", "concepts", "sources")],
+    "/sitemap-<kind>.<int:number>.xml": [f"/sitemap-{term}.0.xml" for term in ("claims", "concepts", "sources")],
     "/graph/<path:name>": [each.replace("https://w3id.org/shiyi", "") for each in GRAPHS],
     "/id/<path:name>": [f"/id/{each}" for each in NAMES],
     "/page/<path:name>": [f"/page/{each}" for each in NAMES],
     "/data/<path:name>": [f"/data/{each}.{form}" for each in NAMES for form in FORMS],
-    "/sparql": [f"/sparql?query={ALL}&format={each}" for each in ("json", "xml", "csv", "tsv")]
+    "/sparql": [f"/sparql?query={ALL}&format={term}" for term in ("json", "xml", "csv", "tsv")]
     + [f"/sparql?query={BOTH}&format={each}" for each in FORMS] + [f"/sparql?query={ALL}", "/sparql"]
     + [f"/sparql?query=DESCRIBE <{ID}{each}>&format=nt&profile=rdf11" for each in NAMES],
     "/sparql/rdf11": [f"/sparql/rdf11?query={ALL}&format=csv", f"/sparql?query={ALL}&profile=rdf11&format=tsv"],
@@ -183,7 +183,7 @@ def reported(body: bytes, asked: str = "") -> list[str]:
     if body[:2] == b"\x1f\x8b":
         body = gzip.decompress(body)
     text = body.decode()
-    return [each for each in SECRETS if each in text and each not in asked]
+    return [secret for secret in SECRETS if secret in text and secret not in asked]
 
 
 def public(served: Served, method: str) -> set[str]:
@@ -216,26 +216,26 @@ def test_what_is_restricted_leaves_by_no_address(served: Served, route: str) -> 
                 assert reported(reply.data, path) == [], (path, accept)
                 answered.add(reply.status_code)
     assert not ASKED[route] or answered & {200, 302, 303, 404}
-    assert not {each for each in answered if each >= 500}, answered
+    assert not {item for item in answered if item >= 500}, answered
 
 
 @pytest.mark.parametrize("route", POSTED)
 def test_what_is_restricted_in_no_reply_to_post(served: Served, route: str) -> None:
-    for sent in POSTED[route]:
-        reply = served.client().post(route, headers={"Accept-Language": "en"}, **sent)
+    for record in POSTED[route]:
+        reply = served.client().post(route, headers={"Accept-Language": "en"}, **record)
         assert reply.status_code in {200, 400, 403, 404, 422}, (route, reply.data)
-        assert reported(reply.data, str(sent)) == []
+        assert reported(reply.data, str(record)) == []
 
 
 def test_an_assistant_is_told_nothing_restricted(served: Served) -> None:
     tools = Tools(restrict_site(served.site))
-    found = [tools.ask(QUESTION), tools.search("pear"), tools.query(ALL)]
+    results = [tools.ask(QUESTION), tools.search("pear"), tools.query(ALL)]
     for name in NAMES:
         try:
-            found.append(tools.claim(ID + name))
+            results.append(tools.claim(ID + name))
         except ToolError as fault:  # its words are looked at as well
-            found.append({"told": str(fault).replace(name, "")})
-    assert reported(json.dumps(found, ensure_ascii=False).encode()) == []
+            results.append({"told": str(fault).replace(name, "")})
+    assert reported(json.dumps(results, ensure_ascii=False).encode()) == []
 
 
 def test_who_may_write_sees_all(served: Served) -> None:
@@ -260,7 +260,7 @@ def test_what_others_support_too_told_with_evidence_alone(served: Served) -> Non
         served.client().post("/api/ask", json={"question": "Can I eat goji with warfarin?"}).json
     )
     assert answer
-    assert OPEN_CLAIM.iri.value in {each["claim"] for each in answer["citations"]}
+    assert OPEN_CLAIM.iri.value in {item["claim"] for item in answer["citations"]}
 
 
 def test_public_copy_lacks_restricted_quads_only(tmp_path: Path) -> None:
@@ -275,34 +275,34 @@ def test_public_copy_lacks_restricted_quads_only(tmp_path: Path) -> None:
             Quad(PEAR, SHIYI.interactsWith, WARFARIN, graph("schools", "one")),
         ]
     )
-    stored = find_restricted(store)
-    expected = {quad for quad in store.match() if not stored.hides(quad)}
+    content = find_restricted(store)
+    quads = {quad for quad in store.match() if not content.hides(quad)}
     build_generation(tmp_path / "kb", store.match(), {})
     with KnowledgeBase.open(tmp_path / "kb") as base:
         snapshot = base.take_snapshot()
         try:
             assert remove_restricted(snapshot)
             assert not remove_restricted(snapshot)
-            assert set(OxigraphStore.read_only(snapshot.path).match()) == expected
+            assert set(OxigraphStore.read_only(snapshot.path).match()) == quads
         finally:
             snapshot.remove()
-    assert note not in {quad.subject for quad in expected}
+    assert note not in {quad.subject for quad in quads}
 
 
 def test_other_graphs_do_not_change_visibility() -> None:
-    store, mine, source = planted(), NamedNode("urn:mine"), NamedNode("urn:source")
+    store, node, source = planted(), NamedNode("urn:mine"), NamedNode("urn:source")
     before, restricted = find_restricted(store), Literal("restricted: no copies")
     [evidence] = {each.iri(OPEN_CLAIM.iri) for each in OPEN_CLAIM.evidence[:1]}
-    [cited] = (quad.object for quad in store.match(evidence, DCTERMS.source))
-    assert isinstance(cited, NamedNode)
+    [term] = (quad.object for quad in store.match(evidence, DCTERMS.source))
+    assert isinstance(term, NamedNode)
     assert OPEN_CLAIM.iri.value not in before.claims
     assert SHUT_CLAIM.iri.value in before.claims
     store.change(
         add=[
-            Quad(cited, DCTERMS.license, restricted, mine),
-            Quad(source, DCTERMS.license, restricted, mine),
-            Quad(evidence, DCTERMS.source, source, mine),
-            Quad(SHUT_CLAIM.iri, SHIYI.evidence, evidence, mine),
+            Quad(term, DCTERMS.license, restricted, node),
+            Quad(source, DCTERMS.license, restricted, node),
+            Quad(evidence, DCTERMS.source, source, node),
+            Quad(SHUT_CLAIM.iri, SHIYI.evidence, evidence, node),
         ]
     )
     assert find_restricted(store) == before
@@ -340,8 +340,8 @@ def test_public_base_hides_cases(tmp_path: Path) -> None:
         KnowledgeBase.open(tmp_path / "kb") as base,
         QueryPool(base, QuerySettings(workers=1), open_to_all=True) as pool,
     ):
-        found = pool.query(FreeQuery(ALL)).body
-    assert set(reported(found)) == {*SECRETS} - {"a case"}
+        body = pool.query(FreeQuery(ALL)).body
+    assert set(reported(body)) == {*SECRETS} - {"a case"}
 
 
 def test_failed_copy_shows_no_restricted_claim(tmp_path: Path) -> None:

@@ -192,9 +192,9 @@ def page(client: FlaskClient, query: str, status: int = 200) -> str:
 
 
 def drawn(html: str) -> dict[str, list[dict[str, object]]]:
-    found = re.search(r'<script type="application/json">(.*?)</script>\s*</figure>', html)
-    assert found
-    return dict(json.loads(found[1]))
+    match = re.search(r'<script type="application/json">(.*?)</script>\s*</figure>', html)
+    assert match
+    return dict(json.loads(match[1]))
 
 
 def test_claims_shown_with_confidence_and_drawn_as_graph(query_client: FlaskClient) -> None:
@@ -245,8 +245,8 @@ def test_a_fault_keeps_the_query_and_says_where(query_client: FlaskClient) -> No
 
 
 def test_claims_of_concept_open_as_table(query_client: FlaskClient) -> None:
-    shown = query_client.get("/page/substance-goji?lang=en").get_data(as_text=True)
-    address = unescape(re.findall(r'href="(/sparql\?query=[^"]*)"', shown)[0])
+    data = query_client.get("/page/substance-goji?lang=en").get_data(as_text=True)
+    address = unescape(re.findall(r'href="(/sparql\?query=[^"]*)"', data)[0])
     table = query_client.get(address, headers={"Accept": "text/csv"}).get_data(as_text=True)
     assert table.splitlines()[0] == "from,relation,to,confidence,tiers,claim"
     assert "goji berry,interacts with,warfarin,0.8" in table
@@ -255,8 +255,8 @@ def test_claims_of_concept_open_as_table(query_client: FlaskClient) -> None:
 
 
 def test_the_cited_claims_are_taken_as_turtle(query_client: FlaskClient) -> None:
-    shown = query_client.get("/ask?q=goji&lang=en").get_data(as_text=True)
-    query = unescape(re.findall(r'name="query" value="([^"]*)"', shown)[0])
+    data = query_client.get("/ask?q=goji&lang=en").get_data(as_text=True)
+    query = unescape(re.findall(r'name="query" value="([^"]*)"', data)[0])
     turtle = query_client.post("/sparql", data={"query": query, "format": "ttl"}).text
     assert INTERACTION.iri.value.rpartition("/")[2] in turtle
     assert "extractionConfidence" in turtle
@@ -267,8 +267,8 @@ def test_every_example_stands_in_group_that_has_name(query_client: FlaskClient) 
         as_text=True
     )
     offered = set(re.findall(r'<option value="([\w-]+)"', html))
-    assert offered == {each.name for each in examples()}
-    assert html.count("<optgroup") == len({each.group for each in examples()})
+    assert offered == {example.name for example in examples()}
+    assert html.count("<optgroup") == len({example.group for example in examples()})
 
 
 def test_a_graph_of_too_many_things_is_cut(query_client: FlaskClient) -> None:

@@ -45,15 +45,15 @@ def test_restore_brings_back_accounts_and_tokens(tmp_path: Path) -> None:
         public, message = public_key(signing_key(kb)), desks.curation.audit.last()
         back_up(kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "again")
-    again = tmp_path / "again"
-    assert matches(AccountStore(again).get(Role.CURATOR).hashed, PASSWORD)
-    assert Tokens(again).find(write)
-    assert Audit(again).last() == message != []
-    assert public_key(signing_key(again)) == public
-    assert Citations(again).counts["urn:claim"] == 1
+    path = tmp_path / "again"
+    assert matches(AccountStore(path).get(Role.CURATOR).hashed, PASSWORD)
+    assert Tokens(path).find(write)
+    assert Audit(path).last() == message != []
+    assert public_key(signing_key(path)) == public
+    assert Citations(path).counts["urn:claim"] == 1
     for name in ("people.json", "tokens.json", "audit.jsonl", "signing.key"):
-        assert stat.S_IMODE((again / name).stat().st_mode) == 0o600
-    left = {each.name for each in kb.iterdir()} - {each.name for each in again.iterdir()}
+        assert stat.S_IMODE((path / name).stat().st_mode) == 0o600
+    left = {each.name for each in kb.iterdir()} - {each.name for each in path.iterdir()}
     computed = {"session.key", "queries.jsonl", "snapshots", "queue.cache"}
     assert left <= computed  # all else is wanted
 
@@ -89,13 +89,13 @@ def test_backup_is_consistent_under_writes(small_kb: Path, tmp_path: Path) -> No
     reached = []
     for number in range(5):
         restore(tmp_path / f"backup-{number}", tmp_path / f"again-{number}")
-        with KnowledgeBase.open(tmp_path / f"again-{number}", write=True) as again:
+        with KnowledgeBase.open(tmp_path / f"again-{number}", write=True) as base:
             whole = {
-                Quad(A, P, B) in set(again.store.match(A)),
-                Quad(B, P, A) in set(again.store.match(B)),
+                Quad(A, P, B) in set(base.store.match(A)),
+                Quad(B, P, A) in set(base.store.match(B)),
             }
-            assert whole == {again.sequence % 2 == 1}  # both quads or none
-            reached.append(again.sequence)
+            assert whole == {base.sequence % 2 == 1}  # both quads or none
+            reached.append(base.sequence)
     assert reached == sorted(reached)
     assert reached[-1] > 0
 
@@ -103,7 +103,7 @@ def test_backup_is_consistent_under_writes(small_kb: Path, tmp_path: Path) -> No
 def test_each_of_fifty_damages_found_and_nothing_restored(small_kb: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     made = back_up(small_kb, backup)
-    chance, found = random.Random(7), 0  # noqa: S311
+    chance, result = random.Random(7), 0  # noqa: S311
     files = sorted(name for name in made.files if (backup / name).stat().st_size)
     for _ in range(50):
         path = backup / chance.choice(files)
@@ -112,21 +112,21 @@ def test_each_of_fifty_damages_found_and_nothing_restored(small_kb: Path, tmp_pa
         path.write_bytes(
             sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :]
         )
-        found += len(list(damages(backup, made))) == 1
+        result += len(list(damages(backup, made))) == 1
         with pytest.raises(KnowledgeBaseError, match="is not what was backed up"):
             restore(backup, tmp_path / "again")
         path.write_bytes(sound)
-    assert found == 50
+    assert result == 50
     assert not (tmp_path / "again").exists()
     assert list(damages(backup, made)) == []
 
 
 def test_a_missing_and_a_foreign_file_are_named(small_kb: Path, tmp_path: Path) -> None:
-    made = back_up(small_kb, tmp_path / "backup")
+    backup = back_up(small_kb, tmp_path / "backup")
     (tmp_path / "backup" / "CURRENT").unlink()
     (tmp_path / "backup" / "more").write_text("x")
-    found = list(damages(tmp_path / "backup", made))
-    assert found == ["CURRENT is missing", "more is not of this backup"]
+    results = list(damages(tmp_path / "backup", backup))
+    assert results == ["CURRENT is missing", "more is not of this backup"]
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"release": 1}', "[]"])
@@ -148,11 +148,11 @@ def test_nothing_in_base_is_made_to_be_run(small_kb: Path, tmp_path: Path) -> No
     replace_file(small_kb / "citations.json", b"{}")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         back_up(small_kb, tmp_path / "backup")
-        made = kb.take_snapshot()
-        files = [each for each in tmp_path.rglob("*") if each.is_file()]
+        snapshot = kb.take_snapshot()
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
         assert len(files) > 20
-        assert [each for each in files if each.stat().st_mode & 0o111] == []
-        made.remove()
+        assert [path for path in files if path.stat().st_mode & 0o111] == []
+        snapshot.remove()
 
 
 def test_what_killed_backup_left_goes_with_next_one(small_kb: Path, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_what_killed_backup_left_goes_with_next_one(small_kb: Path, tmp_path: Pa
     (tmp_path / "running.part" / "generations").mkdir(parents=True)
     with lock_folder(tmp_path / "running.part"):
         back_up(small_kb, tmp_path / "out")
-    assert {each.name for each in tmp_path.glob("*.part")} == {"other.part", "running.part"}
+    assert {path.name for path in tmp_path.glob("*.part")} == {"other.part", "running.part"}
     assert list(damages(tmp_path / "out", read_listing(tmp_path / "out"))) == []
 
 

@@ -36,10 +36,10 @@ def kb(small_kb: Path) -> Path:
 def test_scrub_of_written_base_finds_no_damage(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         base.writer.write([Quad(B, P, A)], key="more", agent="me", reason="x")
-        found = scrub(kb)
-    assert (found.damages, found.records) == ([], 6)
-    assert found.quads > 2000
-    assert found.files > 2
+        report = scrub(kb)
+    assert (report.damages, report.records) == ([], 6)
+    assert report.quads > 2000
+    assert report.files > 2
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00" * 16, b"\xb1ANIFEST-000005\n", b"../../elsewhere\n"])
@@ -59,7 +59,7 @@ def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, body
 
 def test_a_journal_that_lost_its_end_is_named(kb: Path) -> None:
     journal = kb / JOURNAL_FILE
-    records = [each.to_bytes() for each in read_journal(journal)]
+    records = [record.to_bytes() for record in read_journal(journal)]
     index_of(journal).unlink(missing_ok=True)
     journal.write_bytes(b"".join(records[:3]))
     [message] = scrub(kb).damages
@@ -68,7 +68,7 @@ def test_a_journal_that_lost_its_end_is_named(kb: Path) -> None:
 
 def test_journal_replays_what_store_log_lost(kb: Path) -> None:
     chance, generation = random.Random(5), next((kb / "generations").iterdir())  # noqa: S311
-    [log] = [each for each in (generation / "store").glob("*.log") if each.stat().st_size]
+    [log] = [path for path in (generation / "store").glob("*.log") if path.stat().st_size]
     sound, lost = log.read_bytes(), 0
     for _ in range(20):
         at = chance.randrange(len(sound))
@@ -96,8 +96,8 @@ def test_a_scrub_never_notes_a_digest(kb: Path) -> None:
     before = json.dumps({name: digest for name, digest in noted.items() if name != table})
     digests.write_text(before, "utf-8")
     os.utime(generation / table, (1, 1))
-    found = scrub(kb)
-    assert (found.unchecked, found.damages) == (1, [])
+    report = scrub(kb)
+    assert (report.unchecked, report.damages) == (1, [])
     assert digests.read_text("utf-8") == before
 
 
@@ -105,7 +105,7 @@ def test_blocks_without_digest_are_read_in_order(kb: Path) -> None:
     chance, generation = random.Random(7), next((kb / "generations").iterdir())  # noqa: S311
     (generation / "index" / "digests.json").write_text("{}", "utf-8")
     assert scrub(kb).damages == []
-    large = [each for each in (generation / "store").glob("*.sst") if each.stat().st_size > 20_000]
+    large = [path for path in (generation / "store").glob("*.sst") if path.stat().st_size > 20_000]
     assert len(large) >= 4  # of an order each
     missed = []
     for table in large:

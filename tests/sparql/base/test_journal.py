@@ -103,7 +103,7 @@ def test_a_long_journal_is_opened_from_its_checkpoint(tmp_path: Path) -> None:
     path = journal_of(tmp_path / "j", 8)
     index = JournalIndex.open(path)
     assert index.last.sequence == 6
-    assert [each.sequence for each in _headers(path, index.last)] == [7, 8]
+    assert [entry.sequence for entry in _headers(path, index.last)] == [7, 8]
     index.close()
     journal = Journal.open(path)
     assert [journal.find(f"key-{number}") for number in range(10)] == [None, *range(1, 9), None]

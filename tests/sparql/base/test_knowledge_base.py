@@ -101,10 +101,10 @@ def test_grown_file_is_copied_without_hard_links(
     folder, copy = tmp_path / "store", tmp_path / "copy"
     folder.mkdir()
     copy.mkdir()
-    for written in (b"one", b"one two"):
-        (folder / "000001.sst").write_bytes(written)
+    for term in (b"one", b"one two"):
+        (folder / "000001.sst").write_bytes(term)
         assert not _bring_all(folder, copy)
-        assert (copy / "000001.sst").read_bytes() == written
+        assert (copy / "000001.sst").read_bytes() == term
 
 
 def test_a_snapshot_of_nothing_is_an_error(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_copy_that_fails_half_way_leaves_nothing(small_kb: Path) -> None:
         whole = kb.take_snapshot()
         before = sorted(home.iterdir())
         copy = whole.copy_to(home)
-        assert sorted(each.name for each in copy.path.iterdir()) == sorted(
-            each.name for each in whole.path.iterdir() if each.name != "LOCK"
+        assert sorted(path.name for path in copy.path.iterdir()) == sorted(
+            path.name for path in whole.path.iterdir() if path.name != "LOCK"
         )
         copy.remove()
         (whole.path / "zz.sst").symlink_to(small_kb / "nowhere")
@@ -224,8 +224,8 @@ def test_build_has_every_blank_label_and_empty_graph(small_kb: Path) -> None:
 
 def test_a_build_that_repeats_a_journal_is_packed(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        added = [Quad(A, P, Literal(str(n))) for n in range(300)]
-        kb.writer.write(added, key="k", agent="me", reason="test")
+        quads = [Quad(A, P, Literal(str(n))) for n in range(300)]
+        kb.writer.write(quads, key="k", agent="me", reason="test")
     build_generation(small_kb, [Quad(A, P, B)], {})
     with KnowledgeBase.open(small_kb) as kb:
         assert len(list(kb.store.match(A, P))) == 301

@@ -39,7 +39,7 @@ def test_what_is_loaded_in_journal_and_in_store(writable_kb: KnowledgeBase) -> N
     assert first == [1, 2, 3, 4, 5]
     assert writable_kb.writer.sequence == 5
     assert load(writable_kb, SAID, "part 0") == 1  # a key that is known changes nothing
-    assert [q for each in writable_kb.writer.journal.records() for q in each.added] == SAID
+    assert [q for record in writable_kb.writer.journal.records() for q in record.added] == SAID
 
 
 def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) 
     loader, given = writing.Loader(take), [(1, b"a"), (2, b"bb"), (3, b"c" * 20)]
     assert loader.submit(*given[0])
     assert began.wait(60)
-    assert all(loader.submit(*each) for each in given[1:])
+    assert all(loader.submit(*row) for row in given[1:])
     go.set()
     assert loader.wait()
     loader.close()
@@ -119,9 +119,9 @@ def test_killed_load_is_finished_at_next_opening(small_kb: Path, moment: str) ->
     )
     assert killed.returncode == -signal.SIGKILL
     with KnowledgeBase.open(small_kb, write=True) as base:
-        written = base.writer.sequence
-        assert 2 <= written <= 5  # the journal goes ahead of the store
-        assert stored(base) == set(SAID[: written * 10])
+        sequence = base.writer.sequence
+        assert 2 <= sequence <= 5  # the journal goes ahead of the store
+        assert stored(base) == set(SAID[: sequence * 10])
         for at in range(0, 50, 10):
             load(base, SAID[at : at + 10], f"part {at}")
         base.writer.wait()
@@ -148,17 +148,17 @@ def test_waiting_changes_are_loaded_in_order(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, parts = OxigraphStore.load_n_quads, list[int]()
-    begun, open_gate = threading.Event(), threading.Event()
+    event, open_gate = threading.Event(), threading.Event()
 
     def slow(store: OxigraphStore, written: bytes) -> None:
-        begun.set()
+        event.set()
         open_gate.wait(10)
         parts.append(written.count(b"\n"))
         plain(store, written)
 
     monkeypatch.setattr(OxigraphStore, "load_n_quads", slow)
     numbers = [load(writable_kb, SAID[:10], "part 0")]
-    assert begun.wait(10)  # the others come while the store is busy with the first
+    assert event.wait(10)  # the others come while the store is busy with the first
     numbers += [load(writable_kb, SAID[at : at + 10], f"part {at}") for at in range(10, 50, 10)]
     assert writable_kb.writer.journal.sequence == 5  # all of it is safe before the store has any
     open_gate.set()

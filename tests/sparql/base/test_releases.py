@@ -35,8 +35,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def expected(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "expected.json").read_text("utf-8"))
-    return found
+    results: dict[str, Any] = json.loads((folder / "expected.json").read_text("utf-8"))
+    return results
 
 
 def test_every_release_has_its_sample() -> None:
@@ -60,7 +60,7 @@ def test_base_of_earlier_release_opens_complete(folder: Path, source: str) -> No
         assert not any(base.store.match(None, None, None, FORMER_NOTES))
         assert base.writer.write((), key="k2", agent="me", reason="again") == 2
         reviews = Decisions(Changes(base.writer)).reviews(had["reviewed"])
-        assert [each.reason for each in reviews] == ["as the book has it"]
+        assert [change.reason for change in reviews] == ["as the book has it"]
         assert base.writer.write([Quad(A, P, B)], key="new", agent="me", reason="more") == 6
         assert base.writer.undo(6, agent="me", reason="enough") == 7
         assert not any(base.store.match(A, P, B))
@@ -70,7 +70,7 @@ def test_base_of_earlier_release_opens_complete(folder: Path, source: str) -> No
     assert Tokens(kb).find(had["token"])
     Tokens(kb).add("new", "write", 1)
     Audit(kb).note("signed out", "ben")
-    assert [each["what"] for each in Audit(kb).last()] == ["signed out", "signed in"]
+    assert [record["what"] for record in Audit(kb).last()] == ["signed out", "signed in"]
     assert scrub(kb).damages == []
     back_up(kb, folder / "new backup")
     restore(folder / "new backup", folder / "restored")

@@ -261,23 +261,23 @@ def test_an_operator_takes_a_record_back(
 
 
 def test_erase_removes_forgotten_records_only(small_kb: Path) -> None:
-    words, retained = Literal("words of a patient"), Literal("words of others")
+    words, literal = Literal("words of a patient"), Literal("words of others")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         [built] = kb.store.match(None, None, Literal("枸杞子", language="zh"))
         writer = kb.writer
         writer.write(
-            [Quad(A, P, words), Quad(A, P, retained)], key="k1", agent="ingest", reason="x@1"
+            [Quad(A, P, words), Quad(A, P, literal)], key="k1", agent="ingest", reason="x@1"
         )
-        gone = [Quad(A, P, words), Quad(A, P, retained), built]
-        writer.write((), gone, key="k2", agent="shiyi forget", reason="x@1")
-        writer.write([Quad(A, P, retained)], key="k3", agent="ingest", reason="y@1")
+        quads = [Quad(A, P, words), Quad(A, P, literal), built]
+        writer.write((), quads, key="k2", agent="shiyi forget", reason="x@1")
+        writer.write([Quad(A, P, literal)], key="k3", agent="ingest", reason="y@1")
         assert writer.erase("shiyi forget", "y@1") == 0
         assert writer.erase("shiyi forget", "x@1") == 2
         assert writer.write((), key="k2", agent="me", reason="again") == 2
         assert writer.write([Quad(B, P, A)], key="k4", agent="me", reason="more") == 4
         before = set(kb.store.match())
     assert words.value.encode() not in (small_kb / "journal.nq").read_bytes()
-    assert retained.value.encode() in (small_kb / "journal.nq").read_bytes()
+    assert literal.value.encode() in (small_kb / "journal.nq").read_bytes()
     build_generation(small_kb, [built], {})  # which the record of the removal takes away again
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert built not in set(kb.store.match())
@@ -289,7 +289,7 @@ def test_erase_removes_forgotten_records_only(small_kb: Path) -> None:
 
 def test_large_change_is_split_and_resumed(small_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.sparql.base.writer.UNFLUSHED", 3)
-    come = [Quad(A, P, Literal(str(number))) for number in range(10)]
+    quads = [Quad(A, P, Literal(str(number))) for number in range(10)]
     plain, calls = OxigraphStore.change, list[int]()
 
     def failing(store: OxigraphStore, add: tuple[Quad, ...] = (), *more: object) -> None:
@@ -300,10 +300,10 @@ def test_large_change_is_split_and_resumed(small_kb: Path, monkeypatch: pytest.M
 
     with KnowledgeBase.open(small_kb, write=True) as kb:
         monkeypatch.setattr(OxigraphStore, "change", failing)
-        kb.writer.write(come, key="k", agent="me", reason="test")
+        kb.writer.write(quads, key="k", agent="me", reason="test")
         assert max(calls) == 3
-        assert {*kb.store.match(A)} == {*come}
-        kb.writer.write((), come, key="l", agent="me", reason="test")
+        assert {*kb.store.match(A)} == {*quads}
+        kb.writer.write((), quads, key="l", agent="me", reason="test")
         assert not list(kb.store.match(A))
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert (kb.sequence, list(kb.store.match(A))) == (2, [])

@@ -47,8 +47,8 @@ def test_every_quality_query_has_a_planted_fault() -> None:
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_is_found_by_its_query(name: str) -> None:
-    found = [fault.partition(":")[0] for fault in quality_faults(planted(PLANTED[name]))]
-    assert name in found
+    results = [fault.partition(":")[0] for fault in quality_faults(planted(PLANTED[name]))]
+    assert name in results
 
 
 def test_degree_of_nature_is_no_conflict() -> None:
@@ -76,8 +76,8 @@ def test_each_query_opens_with_its_question_and_parses(name: str) -> None:
     query = Query.named(name)
     assert "?" in query.question_en
     assert "？" in query.question_zh
-    found = Store().query(query.text, custom_functions=FUNCTIONS)
-    assert len(list(found)) <= 1  # type: ignore[arg-type]  # a count has a row even of nothing
+    rows = Store().query(query.text, custom_functions=FUNCTIONS)
+    assert len(list(rows)) <= 1  # type: ignore[arg-type]  # a count has a row even of nothing
 
 
 def test_the_input_of_a_query_is_bound() -> None:
@@ -118,9 +118,9 @@ def test_there_are_thirty_examples() -> None:
 def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
     text = Query.named(name).text
     few = text if "LIMIT" in text.rpartition("}")[2] else f"{text}\nLIMIT 5"
-    made = pool.stream(FreeQuery(few, accept=ResultFormat("csv", "nt")))
-    with made.body:
-        assert made.rows > 0
+    result = pool.stream(FreeQuery(few, accept=ResultFormat("csv", "nt")))
+    with result.body:
+        assert result.rows > 0
 
 
 def test_example_returns_facts_above_its_confidence(pool: QueryPool) -> None:
@@ -139,7 +139,7 @@ def test_pages_of_claims_fit_together(pool: QueryPool) -> None:
         )
         for at in (0, 1000)
     ]
-    listed = {line for each in pages for line in each.body.splitlines()[1:]}
+    listed = {line for result in pages for line in result.body.splitlines()[1:]}
     with pool.stream(
         FreeQuery(Query.named("claims").text, accept=ResultFormat.of("csv"))
     ).body as spool:

@@ -67,12 +67,12 @@ def test_what_cannot_be_a_path_query_is_refused(path: RelationPath, seeds: list[
 def test_a_reached_limit_is_reported() -> None:
     path = (step("relatedConstitution"), step("suitableFood"))
     seeds = [bases.iri("symptom-sleep")]
-    found = [
+    results = [
         find_paths(STORE, path_query(path, seeds, known=KNOWN, limit=n, max_hops=3))
         for n in (2, 50)
     ]
-    assert [each.reached_limit for each in found] == [True, False]
-    assert len(found[1].paths) == 4
+    assert [rows.reached_limit for rows in results] == [True, False]
+    assert len(results[1].paths) == 4
 
 
 def test_unaccepted_or_negative_claim_is_no_hop() -> None:
@@ -98,6 +98,6 @@ def test_unaccepted_or_negative_claim_is_no_hop() -> None:
         limit=9,
         max_hops=3,
     )
-    found = find_paths(store, query).paths
-    assert [path.entities[-1] for path in found] == [bases.iri("substance-yam")]
+    paths = find_paths(store, query).paths
+    assert [path.entities[-1] for path in paths] == [bases.iri("substance-yam")]
     assert len(Projection.from_store(store, "x")) == len(Projection.from_store(STORE, "x"))

@@ -105,8 +105,10 @@ def test_exists_written_for_engine_says_same(exists: str, negation: str) -> None
     query = f"SELECT * {{ ?a <urn:e:p> ?y FILTER {negation}EXISTS {exists} }} ORDER BY ?a ?y"
     text = f"PREFIX e: <urn:e:> {query}"
     assert (nest(text) == text) == (exists in PLAIN)
-    results = [store.query(each) for each in (text, nest(text))]
-    first, second = (list(map(str, each)) for each in results if isinstance(each, QuerySolutions))
+    results = [store.query(name) for name in (text, nest(text))]
+    first, second = (
+        list(map(str, result)) for result in results if isinstance(result, QuerySolutions)
+    )
     assert first == second
 
 

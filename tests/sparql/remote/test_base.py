@@ -66,10 +66,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(server: Server, folder: Path) -> Settings:
     """The settings of the base over the server, which holds the release."""
     address, remote = server
-    made = replace(Settings(), kb=folder, store=address, remote=remote)
-    assert load_remote(made)
-    assert not load_remote(made)  # it is there
-    return made
+    made_settings = replace(Settings(), kb=folder, store=address, remote=remote)
+    assert load_remote(made_settings)
+    assert not load_remote(made_settings)  # it is there
+    return made_settings
 
 
 Bases = tuple[KnowledgeBase, KnowledgeBase]
@@ -98,9 +98,9 @@ def test_an_export_has_the_same_bytes(settings: Settings) -> None:
 
 @pytest.mark.parametrize("engine", ["adjacency", "sparql"])
 def test_a_question_has_the_same_answer(settings: Settings, engine: str) -> None:
-    chosen = replace(settings, paths=replace(settings.paths, engine=engine))
+    chosen_settings = replace(settings, paths=replace(settings.paths, engine=engine))
     answers = []
-    for where in (replace(chosen, store=""), chosen):
+    for where in (replace(chosen_settings, store=""), chosen_settings):
         with KnowledgeBase.of(where) as base:
             answer = ask(Runtime.open(base, where), QUESTION).to_json()
             answer["trace"].pop("milliseconds")
@@ -116,18 +116,18 @@ def test_a_search_within_a_query_finds_claims(settings: Settings) -> None:
         SELECT ?claim ?score { SERVICE <https://w3id.org/shiyi/search>
             { ?claim search:words "枸杞子" ; search:score ?score ; search:limit 5 }
           ?claim rdf:reifies ?statement ; shiyi:confidence ?confidence } ORDER BY ?claim"""
-    found = []
+    results = []
     for where in (replace(settings, store=""), settings):
         site = open_site(settings.kb, where)
         try:
             rows = site.free.answer(FreeQuery(query, ResultFormat.of("csv"))).decode().split()[1:]
-            found.append([row.partition(",")[0] for row in rows])
+            results.append([row.partition(",")[0] for row in rows])
             with pytest.raises(QueryError, match="search:words"):
                 site.free.answer(FreeQuery(query.replace("search:words", "search:smell")))
         finally:
             site.close()
-    assert 0 < len(found[0]) <= 5
-    assert found[0] == [each.strip('"') for each in found[1]]
+    assert 0 < len(results[0]) <= 5
+    assert results[0] == [each.strip('"') for each in results[1]]
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
@@ -137,8 +137,8 @@ def test_what_others_write_is_noticed(settings: Settings, exchanged: bool) -> No
     with KnowledgeBase.of(settings) as base:
         facts = Runtime.open(base, settings).facts
         if exchanged:  # as many claims as before, and the same sum of confidences
-            found = base.store.match(None, SHIYI.confidence, None, DefaultGraph())
-            sure = {text_of(quad.object): quad for quad in found}
+            quads = base.store.match(None, SHIYI.confidence, None, DefaultGraph())
+            sure = {text_of(quad.object): quad for quad in quads}
             remove = one, two = [sure[min(sure)], sure[max(sure)]]
             add = [
                 Quad(one.subject, one.predicate, two.object, DefaultGraph()),
@@ -233,16 +233,16 @@ def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
 
 def test_remote_writes_go_to_store_and_journal(settings: Settings) -> None:
     claim = NamedNode("https://w3id.org/shiyi/id/claim/of-this-test")
-    added = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
-    mine = settings.store  # both servers share the folder, hence the journal
+    quads = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
+    store = settings.store  # both servers share the folder, hence the journal
     with KnowledgeBase.of(settings, write=True) as base:
-        first = base.writer.write(added, key=f"{mine} one", agent="curator", reason="test")
-        assert base.writer.write([], key=f"{mine} one", agent="curator", reason="test") == first
+        first = base.writer.write(quads, key=f"{store} one", agent="curator", reason="test")
+        assert base.writer.write([], key=f"{store} one", agent="curator", reason="test") == first
         assert [quad.object for quad in base.store.match(claim, RDF.reifies)] == [Triple(A, P, B)]
         base.writer.write(
             [Quad(claim, SHIYI.status, SHIYI.accepted)],
-            added[1:],
-            key=f"{mine} two",
+            quads[1:],
+            key=f"{store} two",
             agent="curator",
             reason="test",
         )
@@ -250,12 +250,12 @@ def test_remote_writes_go_to_store_and_journal(settings: Settings) -> None:
             KnowledgeBase.of(settings, write=True)
     with KnowledgeBase.of(settings, write=True) as base:
         assert base.sequence == first + 1
-        found = base.store.match(claim, SHIYI.status, None, DefaultGraph())
-        assert [quad.object for quad in found] == [SHIYI.accepted]
+        found_quads = base.store.match(claim, SHIYI.status, None, DefaultGraph())
+        assert [quad.object for quad in found_quads] == [SHIYI.accepted]
         base.writer.write(
             (),
-            [*added[:1], Quad(claim, SHIYI.status, SHIYI.accepted)],
-            key=f"{mine} three",
+            [*quads[:1], Quad(claim, SHIYI.status, SHIYI.accepted)],
+            key=f"{store} three",
             agent="curator",
             reason="test",
         )
@@ -294,27 +294,27 @@ def test_commands_take_the_store_from_the_environment(
 def test_curator_accepts_and_takes_back_over_store(server: Server, tmp_path: Path) -> None:
     address, remote = server
     kb = build(tmp_path / "kb")
-    chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-    load_remote(chosen)
+    chosen_settings = replace(Settings(), kb=kb, store=address, remote=remote)
+    load_remote(chosen_settings)
     values = {graph("reviews"), graph("journal")}
-    with KnowledgeBase.of(chosen, write=True) as base:
+    with KnowledgeBase.of(chosen_settings, write=True) as base:
         before = {quad for quad in base.store.match() if quad.graph_name not in values}
         desk = Decisions(Changes(base.writer))
-        made = desk.review(
+        change = desk.review(
             RELIEF.iri.value, ReviewDecision("accept", "li", "seen in practice", agreement=0.5)
         )
         fact = (RELIEF.subject, RELIEF.predicate, RELIEF.object)
         assert list(base.store.match(*fact, DefaultGraph()))
-        desk.undo(made.iri, "li", "")
+        desk.undo(change.iri, "li", "")
         assert {quad for quad in base.store.match() if quad.graph_name not in values} == before
 
 
 def test_backup_holds_what_was_written_over_store(tmp_path: Path) -> None:
     kb = build(tmp_path / "kb")
     with oxigraph(tmp_path / "store") as (address, remote):
-        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-        load_remote(chosen)
-        with KnowledgeBase.of(chosen, write=True) as base:
+        chosen_settings = replace(Settings(), kb=kb, store=address, remote=remote)
+        load_remote(chosen_settings)
+        with KnowledgeBase.of(chosen_settings, write=True) as base:
             desk = Decisions(Changes(base.writer))
             desk.review(RELIEF.iri.value, ReviewDecision("accept", "li", "seen in practice"))
             written = exported(base)
@@ -328,29 +328,29 @@ def test_build_never_drops_changes_of_remote_store_unasked(tmp_path: Path) -> No
     kb = tmp_path / "kb"
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):
-        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-        load_remote(chosen)
-        with KnowledgeBase.of(chosen, write=True) as base:
+        chosen_settings = replace(Settings(), kb=kb, store=address, remote=remote)
+        load_remote(chosen_settings)
+        with KnowledgeBase.of(chosen_settings, write=True) as base:
             base.writer.write([Quad(A, P, B)], key="one", agent="me", reason="test")
-        check_remote_changes(chosen)  # the journal has it
+        check_remote_changes(chosen_settings)  # the journal has it
         (kb / "journal.nq").unlink()
         with pytest.raises(KnowledgeBaseError, match="has 1 acknowledged changes"):
-            check_remote_changes(chosen)
+            check_remote_changes(chosen_settings)
 
 
 def test_missed_write_is_repeated_when_store_returns(folder: Path, tmp_path: Path) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, list(stored().match()), {})
     with oxigraph(tmp_path / "store") as (address, remote):
-        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-        load_remote(chosen)
-        base = KnowledgeBase.of(chosen, write=True)
+        chosen_settings = replace(Settings(), kb=kb, store=address, remote=remote)
+        load_remote(chosen_settings)
+        base = KnowledgeBase.of(chosen_settings, write=True)
     with pytest.raises(OutsideError, match="cannot be reached"):
         base.writer.write([Quad(A, P, B)], key="one", agent="me", reason="test")
     base.close()
     with oxigraph(tmp_path / "store") as (address, remote):
-        again = replace(chosen, store=address, remote=remote)
-        with KnowledgeBase.of(again, write=True) as base:
+        repeated_settings = replace(chosen_settings, store=address, remote=remote)
+        with KnowledgeBase.of(repeated_settings, write=True) as base:
             assert list(base.store.match(A)) == [Quad(A, P, B)]
 
 
@@ -365,12 +365,12 @@ def test_an_unfinished_push_is_seen_and_done_again(tmp_path: Path, folder: Path)
         store = RemoteStore(address, replace(remote, graph_store=""))
         with pytest.raises(InterruptedError):
             push(store, cut(), own.release)
-        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        chosen_settings = replace(Settings(), kb=folder, store=address, remote=remote)
         with pytest.raises(IndexMismatchError, match="no release"):
-            KnowledgeBase.of(chosen)
+            KnowledgeBase.of(chosen_settings)
         assert push(store, quads, own.release)
         with pytest.raises(IndexMismatchError, match="has the indexes of"):
-            KnowledgeBase.of(replace(chosen, kb=_other(tmp_path)))
+            KnowledgeBase.of(replace(chosen_settings, kb=_other(tmp_path)))
         store.close()
 
 
@@ -386,14 +386,14 @@ def test_read_only_store_named_at_start_of_writing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with oxigraph(tmp_path / "store") as (address, remote):
-        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
-        load_remote(chosen)
+        chosen_settings = replace(Settings(), kb=folder, store=address, remote=remote)
+        load_remote(chosen_settings)
     with oxigraph(tmp_path / "store", read_only=True) as (address, remote):
-        chosen = replace(chosen, store=address, remote=remote)
-        with KnowledgeBase.of(chosen) as base:  # reading goes on
+        chosen_settings = replace(chosen_settings, store=address, remote=remote)
+        with KnowledgeBase.of(chosen_settings) as base:  # reading goes on
             assert len(base.store) > 100
         with pytest.raises(OutsideError, match="serve --read-only"):
-            KnowledgeBase.of(chosen, write=True)
+            KnowledgeBase.of(chosen_settings, write=True)
         for name, text in (("STORE", address), ("REMOTE_UPDATE", remote.update)):
             monkeypatch.setenv(f"SHIYI_{name}", text)
         assert main(["--kb", str(folder), "doctor"]) == 0
@@ -426,6 +426,6 @@ def test_a_store_without_triple_terms_is_named(tmp_path: Path) -> None:
 
 def test_a_union_default_graph_is_named(folder: Path, tmp_path: Path) -> None:
     with oxigraph(tmp_path / "store", union=True) as (address, remote):
-        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        chosen_settings = replace(Settings(), kb=folder, store=address, remote=remote)
         with pytest.raises(OutsideError, match="union of all graphs"):
-            load_remote(chosen)
+            load_remote(chosen_settings)

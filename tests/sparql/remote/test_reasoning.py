@@ -37,9 +37,9 @@ def settings(
     place = tmp_path_factory.mktemp("server") / "store"
     kb = copy_base(folder, tmp_path_factory.mktemp("copy") / "kb")
     with oxigraph(place) if request.param == "oxigraph" else virtuoso(place) as (address, remote):
-        made = replace(Settings(), kb=kb, store=address, remote=remote)
-        assert load_remote(made)
-        yield made
+        made_settings = replace(Settings(), kb=kb, store=address, remote=remote)
+        assert load_remote(made_settings)
+        yield made_settings
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_each_part_derived_over_store_as_at_home(
     there = json.loads(capsys.readouterr().out)
     monkeypatch.delenv("SHIYI_STORE")
     assert main(asked) == 0
-    here = json.loads(capsys.readouterr().out)
-    assert there == here
+    item = json.loads(capsys.readouterr().out)
+    assert there == item
     assert there["derived_quads"] > 0 or what == "complete"
     assert there["embedding"] != "none"
     assert present(reported) == present(replace(reported, store=""))

@@ -19,12 +19,12 @@ def note_priority(file: Path) -> None:
 
 def work_in(folder: Path) -> None:
     """Work until stopped, and remove what was begun."""
-    begun = folder / "begun"
-    begun.touch()
+    path = folder / "begun"
+    path.touch()
     try:
         time.sleep(60)
     finally:
-        begun.unlink()
+        path.unlink()
         (folder / "removed").touch()
 
 
@@ -49,7 +49,7 @@ def test_it_runs_at_priority_and_reports_status(tmp_path: Path) -> None:
 
 def test_what_is_stopped_removes_what_it_began(tmp_path: Path) -> None:
     assert run_in_background(work_in, tmp_path, is_closed=(tmp_path / "begun").exists)
-    assert [each.name for each in tmp_path.iterdir()] == ["removed"]
+    assert [path.name for path in tmp_path.iterdir()] == ["removed"]
 
 
 def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:

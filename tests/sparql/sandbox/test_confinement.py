@@ -49,10 +49,10 @@ print(json.dumps([confined, found, room, *sizes]))
 def test_a_worker_is_refused_calls_and_memory() -> None:
     mib = 1500
     command = [sys.executable, "-c", CONFINED, str(mib), json.dumps(CALLS | ALLOWED)]
-    done = subprocess.run(  # noqa: S603 - our own interpreter and words
+    process = subprocess.run(  # noqa: S603 - our own interpreter and words
         command, capture_output=True, text=True, check=True
     )
-    confined, found, room, memory, core = json.loads(done.stdout)
+    confined, found, room, memory, core = json.loads(process.stdout)
     assert confined
     assert {name for name in CALLS if found[name] != errno.EPERM} == set()
     assert {name for name in ALLOWED if found[name]} == set()
@@ -81,7 +81,7 @@ def test_the_filter_refuses_its_calls_and_other_numberings(
     machine: str, audit: int, calls: dict[str, int]
 ) -> None:
     program, refused = _program(*_CALLS[machine]), 0x00050000 | errno.EPERM
-    found = {number for number in range(500) if verdict(program, audit, number) == refused}
-    assert found == set(calls.values())
-    assert {verdict(program, audit, n) for n in range(500) if n not in found} == {0x7FFF0000}
+    results = {number for number in range(500) if verdict(program, audit, number) == refused}
+    assert results == set(calls.values())
+    assert {verdict(program, audit, n) for n in range(500) if n not in results} == {0x7FFF0000}
     assert verdict(program, audit + 1, 499) == verdict(program, audit, 0x40000000) == refused

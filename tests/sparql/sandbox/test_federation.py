@@ -32,13 +32,13 @@ INSTALLED = HOME / "node_modules" / "@comunica" / "query-sparql"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with endpoint(tmp_path_factory.mktemp("federation")) as (base, secret):
-        asked = urllib.request.Request(  # noqa: S310 - loopback
+        request = urllib.request.Request(  # noqa: S310 - loopback
             f"{base}/sparql",
             f'INSERT DATA {{ <{A}> <{P}> "甘"@zh, 3 . '
             f"<urn:claim> <{REIFIES}> <<( <{A}> <{P}> 3 )>> }}".encode(),
             {"Authorization": f"Bearer {secret}", "Content-Type": "application/sparql-update"},
         )
-        urllib.request.urlopen(asked).close()  # noqa: S310 - loopback
+        urllib.request.urlopen(request).close()  # noqa: S310 - loopback
         yield f"{base}/sparql"
 
 
@@ -50,7 +50,7 @@ def ask(sources: str, query: str) -> list[dict[str, str]]:
             "Comunica is not here: npm install @comunica/query-sparql in a folder, "
             "and name it in COMUNICA_HOME"
         )
-    done = subprocess.run(  # noqa: S603 - node, found above, with our own script
+    process = subprocess.run(  # noqa: S603 - node, found above, with our own script
         [node, str(ROOT / "tests/support/comunica.mjs"), sources, query],
         capture_output=True,
         text=True,
@@ -58,19 +58,19 @@ def ask(sources: str, query: str) -> list[dict[str, str]]:
         check=False,
         env={**os.environ, "COMUNICA_HOME": str(HOME)},
     )
-    assert done.returncode == 0, done.stderr[-600:]
-    found: list[dict[str, str]] = json.loads(done.stdout)
-    return found
+    assert process.returncode == 0, process.stderr[-600:]
+    results: list[dict[str, str]] = json.loads(process.stdout)
+    return results
 
 
 def test_comunica_asks_us_directly(served: str) -> None:
-    found = ask(f"sparql@{served}", f"SELECT ?o {{ <{A}> <{P}> ?o }}")
-    assert {row["o"] for row in found} == {"甘", "3"}
+    results = ask(f"sparql@{served}", f"SELECT ?o {{ <{A}> <{P}> ?o }}")
+    assert {row["o"] for row in results} == {"甘", "3"}
 
 
 def test_comunica_knows_us_for_endpoint_by_our_description(served: str) -> None:
-    found = ask(served, f"SELECT ?o {{ <{A}> <{P}> ?o FILTER(isNumeric(?o)) }}")
-    assert [row["o"] for row in found] == ["3"]
+    results = ask(served, f"SELECT ?o {{ <{A}> <{P}> ?o FILTER(isNumeric(?o)) }}")
+    assert [row["o"] for row in results] == ["3"]
 
 
 def test_comunica_joins_own_data_with_ours_by_service(served: str) -> None:

@@ -41,15 +41,15 @@ def both(update: str) -> tuple[Store, Store]:
     again = Store()
     first, second = text["removed"], text["removed"] + text["added"]
     removed, added = patch[:first], patch[first:second]
-    gone = set(read(removed))
-    again.extend(quad for quad in before if quad not in gone)
+    quads = set(read(removed))
+    again.extend(quad for quad in before if quad not in quads)
     again.extend(read(added))
-    assert gone <= set(before)
+    assert quads <= set(before)
     assert not set(read(added)) & set(before)
     assert lines(again) == lines(own)  # the patch says what was done to the copy
-    graphs = {str(each) for each in before.named_graphs()}
-    now = (graphs - {f"<{each}>" for each in text["gone"]}) | {f"<{each}>" for each in text["come"]}
-    assert now == {str(each) for each in theirs.named_graphs()}
+    graphs = {str(term) for term in before.named_graphs()}
+    now = (graphs - {f"<{item}>" for item in text["gone"]}) | {f"<{item}>" for item in text["come"]}
+    assert now == {str(term) for term in theirs.named_graphs()}
     return own, theirs
 
 
@@ -63,21 +63,21 @@ def lines(store: Store) -> list[bytes]:
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_patch_holds_what_engine_would_have_changed(update: str) -> None:
-    own, theirs = both(PROLOGUE + update)
+    own, store = both(PROLOGUE + update)
     if "(1 01" in update:  # a list has blank nodes, whose labels differ
-        assert len(own) == len(theirs)
+        assert len(own) == len(store)
     else:
-        assert lines(own) == lines(theirs)
+        assert lines(own) == lines(store)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([u for u in UPDATES if "(1 01" not in u]), min_size=2, max_size=4))
 def test_a_sequence_sees_what_came_before_it(chosen: list[str]) -> None:
     joined = PROLOGUE + " ;\n".join(each.partition(" # }")[0] for each in chosen)
-    tried = Store()
-    tried.update(f"INSERT DATA {{ {DATA} }}")
+    store = Store()
+    store.update(f"INSERT DATA {{ {DATA} }}")
     try:
-        tried.update(joined)
+        store.update(joined)
     except RuntimeError:  # a graph that an earlier operation removed
         return
     own, theirs = both(joined)
@@ -85,11 +85,11 @@ def test_a_sequence_sees_what_came_before_it(chosen: list[str]) -> None:
 
 
 def test_each_solution_has_blank_nodes_of_its_own() -> None:
-    own, theirs = both("INSERT { ?s <urn:has> _:n . _:n <urn:of> ?s } WHERE { ?s <urn:p> ?o }")
+    own, store = both("INSERT { ?s <urn:has> _:n . _:n <urn:of> ?s } WHERE { ?s <urn:p> ?o }")
     query = "SELECT (COUNT(DISTINCT ?n) AS ?c) { ?s <urn:has> ?n . ?n <urn:of> ?s }"
     assert [str(row["c"]) for row in own.query(query)] == [  # type: ignore[union-attr]
         str(row["c"])
-        for row in theirs.query(query)  # type: ignore[union-attr]
+        for row in store.query(query)  # type: ignore[union-attr]
     ]
 
 
@@ -114,8 +114,8 @@ def test_a_prologue_may_stand_before_each_operation() -> None:
 
 def test_templates_may_share_a_label() -> None:
     text = "INSERT { _:b <urn:x> ?s } WHERE { ?s <urn:p> 2 }"
-    own, theirs = both(f"{text} ; {text}")
-    assert len(own) == len(theirs)
+    own, store = both(f"{text} ; {text}")
+    assert len(own) == len(store)
 
 
 @pytest.mark.parametrize("text", ["", "PREFIX a: <urn:>", "# nothing", "DROP ALL ; BASE <urn:x>"])

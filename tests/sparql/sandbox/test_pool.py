@@ -263,13 +263,13 @@ def test_rdf_11_copy_is_made_by_deadline(
 def test_rdf_11_query_does_not_wait_for_idle(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, asked = threading.Event(), list[int]()
+    event, asked = threading.Event(), list[int]()
 
     def lower_beside(
         target: object, copy: Snapshot, *, is_closed: Callable[[], bool], priority: int
     ) -> int:
         asked.append(priority)
-        begun.set()
+        event.set()
         while priority and not is_closed():
             time.sleep(0.01)
         if not priority:
@@ -284,7 +284,7 @@ def test_rdf_11_query_does_not_wait_for_idle(
     with QueryPool(writable_kb, LIMITS) as pool:
         preparing = threading.Thread(target=pool.seen.prepare)
         preparing.start()
-        assert begun.wait(60)
+        assert event.wait(60)
         assert pool.query(lowered).body.endswith(b"true}")
         preparing.join(60)
     assert asked == [LOWEST, 0]

@@ -60,28 +60,28 @@ def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -
 
 
 def test_result_cache_key_covers_whole_request() -> None:
-    retained, graph = ResultCache(5000), f"urn:{'x' * 3000}"
+    cache, graph = ResultCache(5000), f"urn:{'x' * 3000}"
     for query in (
         FreeQuery("ASK {}", default_graphs=(graph,)),
         FreeQuery("ASK {}", named_graphs=(graph,)),
         FreeQuery("ASK {}", base=graph),
         FreeQuery("ASK {}", asker=graph),
     ):
-        retained.keep(0, query, made(200))
-        retained.keep(1, query, made(200))
-        assert (retained.find(0, query) is None, retained.find(1, query) is None) == (True, False)
+        cache.keep(0, query, made(200))
+        cache.keep(1, query, made(200))
+        assert (cache.find(0, query) is None, cache.find(1, query) is None) == (True, False)
 
 
 def test_what_is_kept_has_a_bound() -> None:
-    retained = ResultCache(4400)
+    cache = ResultCache(4400)
     for number in range(10):
-        retained.keep(number, TEXT, made(200))
-    assert [number for number in range(10) if retained.find(number, TEXT)] == [6, 7, 8, 9]
-    retained.keep("large", TEXT, made(4001))
-    assert retained.find("large", TEXT) is None
+        cache.keep(number, TEXT, made(200))
+    assert [number for number in range(10) if cache.find(number, TEXT)] == [6, 7, 8, 9]
+    cache.keep("large", TEXT, made(4001))
+    assert cache.find("large", TEXT) is None
     longest = ResultCache(LARGEST * 4)
     longest.keep("long", TEXT, made(LARGEST + 1))
     assert longest.find("long", TEXT) is None
-    again = retained.find(9, TEXT)
-    assert again is not None
-    assert again.body.read() == b"x" * 200
+    result = cache.find(9, TEXT)
+    assert result is not None
+    assert result.body.read() == b"x" * 200

@@ -44,10 +44,10 @@ def clock() -> Clock:
 
 
 def turns(count: int, clock: Clock) -> WorkerScheduler[str]:
-    made = WorkerScheduler[str](count, clock)
+    scheduler = WorkerScheduler[str](count, clock)
     for number in range(count):
-        made.release(f"worker {number}")
-    return made
+        scheduler.release(f"worker {number}")
+    return scheduler
 
 
 def indebted(made: WorkerScheduler[str], asker: str, seconds: float = 20.0) -> None:
@@ -63,107 +63,107 @@ def refused(made: WorkerScheduler[str], asker: str) -> str:
 
 
 def test_a_modest_asker_may_have_every_worker(clock: Clock) -> None:
-    made = turns(3, clock)
-    assert len({made.acquire("a", 0) for _ in range(3)}) == 3
-    assert refused(made, "b") == "busy"
+    scheduler = turns(3, clock)
+    assert len({scheduler.acquire("a", 0) for _ in range(3)}) == 3
+    assert refused(scheduler, "b") == "busy"
 
 
 def test_client_over_quota_never_takes_last_worker(clock: Clock) -> None:
-    made = turns(3, clock)
+    scheduler = turns(3, clock)
     for asker in "abc":
-        indebted(made, asker)
-    assert made.acquire("a", 0)
-    assert refused(made, "a") == "busy"
-    assert made.acquire("b", 0)
-    assert refused(made, "c") == "busy"
-    assert made.acquire("modest", 0)
+        indebted(scheduler, asker)
+    assert scheduler.acquire("a", 0)
+    assert refused(scheduler, "a") == "busy"
+    assert scheduler.acquire("b", 0)
+    assert refused(scheduler, "c") == "busy"
+    assert scheduler.acquire("modest", 0)
 
 
 def test_debt_is_forgiven_with_time(clock: Clock) -> None:
-    made = turns(2, clock)
-    indebted(made, "a")
-    made.acquire("other", 0)
-    assert refused(made, "a") == "busy"
+    scheduler = turns(2, clock)
+    indebted(scheduler, "a")
+    scheduler.acquire("other", 0)
+    assert refused(scheduler, "a") == "busy"
     clock.now += 300
-    assert made.acquire("a", 0)
+    assert scheduler.acquire("a", 0)
 
 
 def test_short_queries_are_not_held_against_anybody(clock: Clock) -> None:
-    made = turns(2, clock)
+    scheduler = turns(2, clock)
     for _ in range(1000):
-        thing = made.acquire("a", 0)
-        made.charge("a", MOMENT / 2, False)
-        made.release(thing)
-    assert len({made.acquire("a", 0) for _ in range(2)}) == 2
+        thing = scheduler.acquire("a", 0)
+        scheduler.charge("a", MOMENT / 2, False)
+        scheduler.release(thing)
+    assert len({scheduler.acquire("a", 0) for _ in range(2)}) == 2
 
 
 def test_one_request_over_quota_may_wait(clock: Clock) -> None:
-    made = turns(2, clock)
-    indebted(made, "a")
-    things = [made.acquire("b", 0) for _ in range(2)]
+    scheduler = turns(2, clock)
+    indebted(scheduler, "a")
+    things = [scheduler.acquire("b", 0) for _ in range(2)]
     got: list[str] = []
-    waiting = threading.Thread(target=lambda: got.append(made.acquire("a", 20)))
+    waiting = threading.Thread(target=lambda: got.append(scheduler.acquire("a", 20)))
     waiting.start()
-    while not made._line:
+    while not scheduler._line:
         time.sleep(0.001)
-    assert refused(made, "a") == "share"
+    assert refused(scheduler, "a") == "share"
     for thing in things:
-        made.charge("b", 0, False)
-        made.release(thing)
+        scheduler.charge("b", 0, False)
+        scheduler.release(thing)
     waiting.join()
     assert got
 
 
 def test_anonymous_client_gets_last_worker(clock: Clock) -> None:
-    made = turns(2, clock)
+    scheduler = turns(2, clock)
     for _ in range(9):
-        indebted(made, "")
-    assert len({made.acquire("", 0) for _ in range(2)}) == 2
+        indebted(scheduler, "")
+    assert len({scheduler.acquire("", 0) for _ in range(2)}) == 2
 
 
 def test_next_worker_goes_to_least_debt(clock: Clock) -> None:
-    made, came = turns(1, clock), list[str]()
-    thing = made.acquire("a", 0)
-    indebted_first = [made._asker_of(name) for name in ("owing", "free")]
+    scheduler, came = turns(1, clock), list[str]()
+    thing = scheduler.acquire("a", 0)
+    indebted_first = [scheduler._asker_of(name) for name in ("owing", "free")]
     indebted_first[0].owed, indebted_first[0].at = 2.0, clock.now
 
     def wait(asker: str) -> None:
-        mine = made.acquire(asker, 20)
+        mine = scheduler.acquire(asker, 20)
         came.append(asker)
-        made.charge(asker, 0, False)
-        made.release(mine)
+        scheduler.charge(asker, 0, False)
+        scheduler.release(mine)
 
     threads = []
     for place, asker in enumerate(("a", "owing", "free"), 1):
         threads.append(threading.Thread(target=wait, args=(asker,)))
         threads[-1].start()
-        while len(made._line) < place:
+        while len(scheduler._line) < place:
             time.sleep(0.001)
-    made.release(thing)  # while the first of "a" still counts as running
+    scheduler.release(thing)  # while the first of "a" still counts as running
     for thread in threads:
         thread.join()
     assert came == ["free", "owing", "a"]
 
 
 def test_long_queries_leave_one_worker_free(clock: Clock) -> None:
-    made = turns(3, clock)
-    made.acquire_long_slot("a")
+    scheduler = turns(3, clock)
+    scheduler.acquire_long_slot("a")
     with pytest.raises(QueryLimitError) as caught:
-        made.acquire_long_slot("a")
+        scheduler.acquire_long_slot("a")
     assert caught.value.limit == "share"
-    made.acquire_long_slot("b")
+    scheduler.acquire_long_slot("b")
     with pytest.raises(QueryLimitError) as caught:
-        made.acquire_long_slot("c")
+        scheduler.acquire_long_slot("c")
     assert caught.value.limit == "busy"
-    made.release_long_slot("a")
-    made.acquire_long_slot("c")
+    scheduler.release_long_slot("a")
+    scheduler.acquire_long_slot("c")
 
 
 def test_askers_are_not_remembered_without_end(clock: Clock) -> None:
-    made = turns(1, clock)
+    scheduler = turns(1, clock)
     for number in range(10_050):
-        made.charge(str(number), 5.0, False)
-    assert len(made._askers) <= 10_001
+        scheduler.charge(str(number), 5.0, False)
+    assert len(scheduler._askers) <= 10_001
 
 
 def test_bombs_of_one_address_leave_workers_to_others(shared_kb: Path) -> None:
@@ -200,7 +200,9 @@ def test_query_that_takes_longer_than_moment_answered_whole(shared_kb: Path) -> 
 
 def niceness(pool: QueryPool) -> list[int]:
     return [
-        os.getpriority(os.PRIO_PROCESS, each.process.pid) for each in pool._workers if each.lives
+        os.getpriority(os.PRIO_PROCESS, worker.process.pid)
+        for worker in pool._workers
+        if worker.lives
     ]
 
 
@@ -208,10 +210,10 @@ def test_long_query_yields_and_worker_returns(shared_kb: Path) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert niceness(pool) == [own] * 3
-        asked = threading.Thread(target=lambda: pool.query(FreeQuery(SLOW, timeout=50.0)))
-        asked.start()
+        thread = threading.Thread(target=lambda: pool.query(FreeQuery(SLOW, timeout=50.0)))
+        thread.start()
         seen = 0
-        while asked.is_alive():
+        while thread.is_alive():
             seen = max(seen, *niceness(pool))
             time.sleep(0.02)
         assert seen > own
@@ -231,13 +233,13 @@ def test_worker_that_system_keeps_back_is_replaced(
     monkeypatch.setattr(os, "setpriority", forbidden)  # as it is for all but the superuser
     own = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
-        before = {each.process.pid for each in pool._workers}
+        before = {worker.process.pid for worker in pool._workers}
         assert pool.query(FreeQuery(SLOW, timeout=50.0)).rows == 1
         until = time.monotonic() + 20
         while len(niceness(pool)) < 3 and time.monotonic() < until:
             time.sleep(0.01)
         assert niceness(pool) == [own] * 3
-        assert len(before - {each.process.pid for each in pool._workers}) == 1
+        assert len(before - {worker.process.pid for worker in pool._workers}) == 1
 
 
 def test_a_network_of_ipv6_is_one_client() -> None:

@@ -42,9 +42,9 @@ def pool(shared_kb: Path) -> Iterator[QueryPool]:
 
 @pytest.mark.parametrize("form", SOLUTION_TYPES)
 def test_a_long_result_is_whole(pool: QueryPool, form: str) -> None:
-    made = pool.stream(FreeQuery(LONG, accept=ResultFormat.of(form)))
-    with made.body as body:
-        assert made.rows == 150_000
+    result = pool.stream(FreeQuery(LONG, accept=ResultFormat.of(form)))
+    with result.body as body:
+        assert result.rows == 150_000
         assert not body.is_short
         whole = body.read()
         assert len(whole) == body.size == sum(map(len, body.parts()))
@@ -105,11 +105,11 @@ def test_rows_of_json_are_counted_whatever_texts_hold(texts: list[str], step: in
 
 
 def test_spool_returns_content_from_memory_and_disk() -> None:
-    for retained in (100, 3):
-        with Spool(retained) as spool:
+    for term in (100, 3):
+        with Spool(term) as spool:
             spool.add(b"one")
             spool.add(b"two")
-            assert spool.is_short == (retained == 100)
+            assert spool.is_short == (term == 100)
             assert [spool.read(), spool.read()] == [b"onetwo"] * 2
 
 
@@ -151,9 +151,9 @@ SHORT_PATH = "/sparql?query=" + quote("SELECT ?a { ?a <urn:p> ?x }")
 @pytest.mark.parametrize("path", [LONG_PATH, SHORT_PATH])
 def test_what_a_client_has_is_not_sent_again(address: tuple[str, int], path: str) -> None:
     etag = _ask(address, "HEAD", path)[1]["ETag"]
-    for known in (etag, f"W/{etag}"):  # a proxy that compresses makes it weak
-        status, again, body = _ask(address, "GET", path, None, {"If-None-Match": known})
-        assert (status, body, again["ETag"]) == (304, b"", etag)
+    for name in (etag, f"W/{etag}"):  # a proxy that compresses makes it weak
+        status, message, body = _ask(address, "GET", path, None, {"If-None-Match": name})
+        assert (status, body, message["ETag"]) == (304, b"", etag)
     assert _ask(address, "GET", path, None, {"If-None-Match": '"other"'})[0] == 200
 
 

@@ -79,8 +79,8 @@ def client_of(kb: Path) -> Iterator[Any]:
 
 def check_pages(client: Any, whole: bool) -> None:
     """Look at some pages; at the ``whole`` of those whose address has no parts to fill in."""
-    rules = [each for each in client.application.url_map.iter_rules() if "GET" in each.methods]
-    others = [each.rule for each in rules if not each.arguments]
+    rules = [rule for rule in client.application.url_map.iter_rules() if "GET" in rule.methods]
+    others = [rule.rule for rule in rules if not rule.arguments]
     assert len(others) > 40
     for page in (*PAGES, *(others if whole else ())):
         reply = client.get(page, headers={"Accept": "text/html"})
@@ -136,7 +136,7 @@ def test_foreign_data_is_accepted_and_base_opens_again(
                     into.append(
                         client.post("/sparql", data={"update": text}, headers=tokens[scope])
                     )
-                assert [each.status_code for each in into] == [201, 204, 204, 204, 204], body
+                assert [item.status_code for item in into] == [201, 204, 204, 204, 204], body
             check_pages(client, whole=first > 0)
             assert advice(client) == before
     assert "is written, but" not in caplog.text
@@ -144,15 +144,15 @@ def test_foreign_data_is_accepted_and_base_opens_again(
 
 def test_readers_of_base_take_what_they_own_alone(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
-        known = Runtime.open(base, Settings()).facts
+        facts = Runtime.open(base, Settings()).facts
         read = Facts.read(base.store, Schema.load())
-        assert set(known.by_claim) == set(read.by_claim)
-        for named in (read.by_claim, known.by_claim, read.labels, read.classes, read.broader):
+        assert set(facts.by_claim) == set(read.by_claim)
+        for named in (read.by_claim, facts.by_claim, read.labels, read.classes, read.broader):
             assert not [each for each in named if not each.startswith(ID)]
         assert all(0.0 <= f.confidence <= 1.0 for own in read.by_claim.values() for f in own)
         claims = Projection.from_store(base.store, "").claims
         assert claims
-        assert all(each.startswith(ID) for each in claims)
+        assert all(claim.startswith(ID) for claim in claims)
         casebook = Casebook.read(base.store)
         assert not casebook.cases
         assert not casebook.chains

@@ -43,8 +43,8 @@ def test_update_is_seen_at_once_and_only_data(
     assert updater.update(INSERT, author()).added == 2
     assert pool.query(FreeQuery(ALL)).rows == 2  # the writer's own note is not among them
     assert pool.query(FreeQuery("CONSTRUCT WHERE { ?s ?p ?o }")).rows == 1
-    changed = updater.update("DELETE { ?s ?p 1 } INSERT { ?s ?p 2 } WHERE { ?s ?p 1 }", author())
-    assert (changed.removed, changed.added) == (1, 1)
+    change = updater.update("DELETE { ?s ?p 1 } INSERT { ?s ?p 2 } WHERE { ?s ?p 1 }", author())
+    assert (change.removed, change.added) == (1, 1)
     assert b'"2"' in pool.query(FreeQuery(ALL)).body
     assert updater.update("DROP ALL", author()).removed == 2
     assert pool.query(FreeQuery("SELECT ?g { GRAPH ?g {} }")).rows == 0
@@ -54,15 +54,15 @@ def test_worker_serves_until_copy_has_taken_in_much(
     updater: Updater, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(updates, "UNFLUSHED", 3)
-    used = []
+    processes = []
     for number in range(4):
         one, text = author(), f"INSERT DATA {{ <urn:a> <urn:p> {number}, {number + 10} }}"
         assert updater.update(text, one) == Change(0, 2)
         assert updater.update(text, one) == Change(0, 0)  # the same key
-        used.append(updater._process)
-    assert used[0] is used[1]
-    assert used[1] is not used[2]
-    assert used[2] is used[3]
+        processes.append(updater._process)
+    assert processes[0] is processes[1]
+    assert processes[1] is not processes[2]
+    assert processes[2] is processes[3]
 
 
 def test_slow_update_blocks_no_reader(
@@ -72,12 +72,12 @@ def test_slow_update_blocks_no_reader(
     monkeypatch.setattr(updates, "_WAIT_SECONDS", 0.0)
     updater = Updater(kb, QuerySettings(), pool.expire, places=1)
     updater.update(INSERT, author())
-    with ThreadPoolExecutor(2) as others, kb.writer.turn():
-        slow = others.submit(updater.update, "CLEAR GRAPH <urn:g>", author())
+    with ThreadPoolExecutor(2) as executor, kb.writer.turn():
+        slow = executor.submit(updater.update, "CLEAR GRAPH <urn:g>", author())
         while updater._places._value:
             time.sleep(0.001)
-        seen = others.submit(lambda: (kb.sequence, pool.query(FreeQuery(ALL)).rows))
-        assert seen.result(60) == (1, 2)
+        future = executor.submit(lambda: (kb.sequence, pool.query(FreeQuery(ALL)).rows))
+        assert future.result(60) == (1, 2)
         with pytest.raises(QueryLimitError, match="other updates"):
             updater.update("CLEAR GRAPH <urn:g>", author())
     assert slow.result().removed == 1
@@ -95,8 +95,8 @@ def test_journal_has_what_update_moved_and_replays_it(updater: Updater, kb: Know
     updater.close()
     kb.close()
     build_generation(kb.path, [], {})  # a new base repeats the journal
-    with KnowledgeBase.open(kb.path) as again:
-        assert {q for q in again.store.match() if q.predicate == P or q.object == B} == before
+    with KnowledgeBase.open(kb.path) as base:
+        assert {q for q in base.store.match() if q.predicate == P or q.object == B} == before
 
 
 def test_numbers_come_back_in_canonical_form(updater: Updater, pool: QueryPool) -> None:
@@ -177,8 +177,8 @@ def test_fault_after_change_is_logged_and_change_stands(
 
 def test_uploads_merge_replace_and_drop_one_graph(updater: Updater, pool: QueryPool) -> None:
     parts = [Part("ttl", b"<x> <y> 1 ."), Part("nt", b"<urn:x> <urn:y> <urn:z> .")]
-    made = updater.merge("urn:g", parts, "http://base.example/", author())
-    assert (made.existed, made.added) == (False, 2)
+    change = updater.merge("urn:g", parts, "http://base.example/", author())
+    assert (change.existed, change.added) == (False, 2)
     dumped = pool.dump("urn:g", "ttl")
     assert dumped is not None
     assert b"<http://base.example/x>" in dumped.body.read()

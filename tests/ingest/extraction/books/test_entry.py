@@ -35,23 +35,23 @@ def rows() -> list[dict[str, str]]:
 
 
 def shown(text: str, title: str = "") -> set[str]:
-    return {f"{each.relation}:{each.object}" for each in read_entry(text, title)}
+    return {f"{statement.relation}:{statement.object}" for statement in read_entry(text, title)}
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["id"])
 def test_entries_of_each_manner_are_read(row: dict[str, str]) -> None:
     text = row["text"].replace("\\n", "\n")
-    found = shown(text, row["title"])
-    assert set(filter(None, row["states"].split("|"))) <= found
-    assert not set(filter(None, row["not"].split("|"))) & found
+    results = shown(text, row["title"])
+    assert set(filter(None, row["states"].split("|"))) <= results
+    assert not set(filter(None, row["not"].split("|"))) & results
 
 
 EXAMPLES = [
-    (name, each, matches)
+    (name, part, matches)
     for name, _, good, bad in lexicon_rows("reading/patterns")
     for cell, matches in ((good, True), (bad, False))
-    for each in cell.split("|")
-    if each
+    for part in cell.split("|")
+    if part
 ]
 
 
@@ -63,8 +63,11 @@ def test_patterns_match_their_examples_alone(name: str, text: str, matches: bool
 @pytest.mark.parametrize("start", [0, 1000])
 def test_spans_are_places_of_the_book(start: int) -> None:
     raw = "<篇名>山楂\r\n\r\n内容：味酸，温，无毒。主寒热积聚诸风冷气，下 \r\n痢，腹痛（煎服），止渴。多食损齿。"
-    found = read_entry(raw, "山楂", start)
-    quotes = {each.object: raw[each.start - start : each.end - start] for each in found}
+    statements = read_entry(raw, "山楂", start)
+    quotes = {
+        statement.object: raw[statement.start - start : statement.end - start]
+        for statement in statements
+    }
     assert quotes["下痢"].split() == ["下", "痢"]
     assert quotes["止渴"] == "止渴"
     assert "多食" in quotes["多食"]
@@ -72,16 +75,16 @@ def test_spans_are_places_of_the_book(start: int) -> None:
 
 @from_table
 def test_caution_never_becomes_a_benefit(text: str) -> None:
-    assert not [each for each in read_entry(text) if each.relation not in HARM]
+    assert not [statement for statement in read_entry(text) if statement.relation not in HARM]
 
 
 @from_table
 def test_what_is_stated_of_which_part(title: str, text: str, stated: str) -> None:
     """A case lists relation, object and part, + for what is done with another drug."""
-    found = {
+    results = {
         f"{e.object}:{e.part}{'+' * e.combined}" for e in read_entry(text.replace("/", "\n"), title)
     }
-    assert found == set(filter(None, stated.split()))
+    assert results == set(filter(None, stated.split()))
 
 
 @from_table
@@ -89,15 +92,22 @@ def test_recipes_are_read_where_own_form_is_made(
     name: str, text: str, ingredients: str, uses: str
 ) -> None:
     raw = text.replace("/", "\n")
-    found = list(read_recipes(raw, name, 0, len(raw)))
-    assert [each.name for recipe in found for each in recipe.ingredients] == ingredients.split()
-    assert [each.words for recipe in found for each in recipe.uses] == uses.split()
+    recipes = list(read_recipes(raw, name, 0, len(raw)))
+    assert [
+        ingredient.name for recipe in recipes for ingredient in recipe.ingredients
+    ] == ingredients.split()
+    assert [use.words for recipe in recipes for use in recipe.uses] == uses.split()
 
 
 def test_amounts_are_those_of_their_group() -> None:
     raw = "治虚劳。\n人参（二两六铢） 茯苓 \n（各一两） 甘草 黄芪（各半钱）\n上锉，水煎。"
     (recipe,) = read_recipes(raw, "补肾散", 0, len(raw))
-    assert [each.amount for each in recipe.ingredients] == ["二两六铢", "一两", "半钱", "半钱"]
+    assert [ingredient.amount for ingredient in recipe.ingredients] == [
+        "二两六铢",
+        "一两",
+        "半钱",
+        "半钱",
+    ]
 
 
 def test_what_stands_far_behind_heading_is_not_read() -> None:

@@ -12,7 +12,7 @@ from shiyi.ontology.terms import SHIYI, SKOS
 from tests.tables import from_table
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
-NAMES = {each.iri: each.zh for each in INDEX.concepts}
+NAMES = {concept.iri: concept.zh for concept in INDEX.concepts}
 BOOK = Source("b", "样书", "Book", Tier.CLASSIC)
 EXTRACTOR = EntryExtractor(Lexicon(INDEX))
 
@@ -24,35 +24,37 @@ def claims(body: str, title: str = "山楂") -> dict[tuple[str, str, str], str]:
     repairs = (Repair("脚气", "香港脚", "脚气"),)
     document = Document("b.txt", BOOK, "zh", head + body, headings, repairs, ("内容：",))
     tree = build_tree(document, 200, 300)
-    found = {}
+    results = {}
     for passage, result in zip(
         tree.passages, EXTRACTOR.read(tree.passages, document, NamedNode("urn:g")), strict=True
     ):
-        for each in result.found:
+        for statement in result.found:
             names = NAMES | {
                 text(quad.subject): text(quad.object)
                 for quad in result.quads
                 if quad.predicate == SKOS.prefLabel
             }
-            key = names[each.subject.value], local_name(each.predicate.value)
-            found[*key, names[text(each.object)]] = passage.text[each.start : each.end]
-    return found
+            key = names[statement.subject.value], local_name(statement.predicate.value)
+            results[*key, names[text(statement.object)]] = passage.text[
+                statement.start : statement.end
+            ]
+    return results
 
 
 def test_claims_have_quotes_in_passage_with_faults_repaired() -> None:
-    found = claims(
+    results = claims(
         "内容：味酸、甘，性微温，无毒。入脾、胃、肝三经。主治香港脚，头痛，消食， \r\n止渴。"
     )
-    assert found["山楂", "hasFlavour", "酸"].startswith("味酸")
-    assert ("山楂", "hasMeridianTropism", "胃") in found
-    assert found["山楂", "indicatedFor", "头痛"] == "头痛"
+    assert results["山楂", "hasFlavour", "酸"].startswith("味酸")
+    assert ("山楂", "hasMeridianTropism", "胃") in results
+    assert results["山楂", "indicatedFor", "头痛"] == "头痛"
 
 
 def test_set_off_parts_are_subjects_of_their_own() -> None:
-    found = claims("内容：\\x甘草\\x 味甘，平，无毒。\r\n\\x山楂\\x 味酸，温，无毒。", "果")
-    assert ("甘草", "hasFlavour", "甘") in found
-    assert ("山楂", "hasFlavour", "酸") in found
-    assert ("甘草", "hasFlavour", "酸") not in found
+    results = claims("内容：\\x甘草\\x 味甘，平，无毒。\r\n\\x山楂\\x 味酸，温，无毒。", "果")
+    assert ("甘草", "hasFlavour", "甘") in results
+    assert ("山楂", "hasFlavour", "酸") in results
+    assert ("甘草", "hasFlavour", "酸") not in results
 
 
 def test_parts_are_named_by_plant_or_animal() -> None:
@@ -71,8 +73,10 @@ def test_recipe_with_previous_title_has_lost_its_own() -> None:
     body, path = "治虚劳。\n人参（一两） 甘草（半两）\n上锉，水煎。\n", ("样书", "补肾汤")
     headings = (Heading(0, 0, path), Heading(len(body), len(body), path))
     document = Document("070-奇效良方.txt", BOOK, "zh", body + body, headings, (), ())
-    found = EXTRACTOR.read(build_tree(document, 10, 300).passages, document, NamedNode("urn:g"))
-    assert [bool(each.found) for each in found] == [True, False]
+    extractions = EXTRACTOR.read(
+        build_tree(document, 10, 300).passages, document, NamedNode("urn:g")
+    )
+    assert [bool(extraction.found) for extraction in extractions] == [True, False]
 
 
 @from_table
@@ -80,6 +84,6 @@ def test_what_warns_supports_no_benefit(quote: str, after: str, expected: str) -
     by_name = {name: NamedNode(iri) for iri, name in NAMES.items()}
     evidence = Evidence(BOOK, Confidence(0.5), "x", EvidenceKind.READ, quote)
     claim = Claim(by_name["山楂"], SHIYI.indicatedFor, by_name["头痛"], (evidence,))
-    (judged,) = Gate(INDEX).judge([ProposedClaim(claim, after=after)])
-    assert judged.status == expected
+    (result,) = Gate(INDEX).judge([ProposedClaim(claim, after=after)])
+    assert result.status == expected
     assert after or is_caution(quote) is (expected == Status.QUARANTINED)
