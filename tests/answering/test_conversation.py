@@ -289,7 +289,7 @@ def test_chat_tells_what_it_holds_and_forgets_it(
     assert len(output) == 3
 
 
-def test_page_shows_what_is_held_and_drops_it(client: FlaskClient) -> None:
+def test_page_shows_the_profile_and_drops_it(client: FlaskClient) -> None:
     content = "我不吃羊肉，血虚吃什么"
     page = client.get("/ask", query_string={"q": content}).text
     assert 'name="drop" value="avoids:羊肉"' in page

@@ -19,7 +19,7 @@ from tests.tables import from_table
 
 
 @from_table
-def test_the_relation_asked_for_is_told_first(
+def test_the_relation_asked_for_is_stated_first(
     runtime: Runtime, question: str, relation: str
 ) -> None:
     answer = ask(runtime, question)
@@ -154,7 +154,7 @@ def test_a_listing_is_no_evidence_of_efficacy(kitchen_runtime: Runtime) -> None:
     assert "不等于有疗效" in ask(kitchen_runtime, "进了药食同源目录就有疗效吗？").text
 
 
-def test_nothing_found_is_said(kitchen_runtime: Runtime) -> None:
+def test_no_result_is_stated(kitchen_runtime: Runtime) -> None:
     answer = ask(kitchen_runtime, "what are the benefits of zxcvbium?")
     assert answer.abstained
     assert answer.missing

@@ -99,7 +99,7 @@ def test_completion_is_driven_by_keys(driver: Any, address: str) -> None:
     assert driver.find_element(By.TAG_NAME, "h1").text.startswith("枸杞子")
 
 
-def test_language_and_theme_are_switched_and_kept(driver: Any, address: str) -> None:
+def test_language_and_theme_are_switched_and_stored(driver: Any, address: str) -> None:
     driver.get(f"{address}/?lang=zh")
     driver.find_element(By.LINK_TEXT, "English").click()
     assert driver.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
@@ -110,7 +110,7 @@ def test_language_and_theme_are_switched_and_kept(driver: Any, address: str) -> 
     assert (page.get_attribute("lang"), page.get_attribute("data-theme")) == ("en", chosen)
 
 
-def test_what_is_printed_dark_on_light_whatever_theme(driver: Any, address: str) -> None:
+def test_print_is_dark_on_light_in_any_theme(driver: Any, address: str) -> None:
     driver.get(f"{address}/ask?lang=en&q=goji")
     driver.execute_script("document.documentElement.dataset.theme = 'dark'")
     colour = "return getComputedStyle(document.querySelector('.warnings')).backgroundColor"
@@ -234,7 +234,7 @@ def test_question_history_is_local_and_can_be_cleared(driver: Any, address: str)
     assert driver.execute_script("return localStorage.getItem('shiyi:questions')") is None
 
 
-def test_next_question_button_that_carries_what_was_said(driver: Any, address: str) -> None:
+def test_next_question_button_carries_the_context(driver: Any, address: str) -> None:
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=my+feet+are+cold&age=70&method=paths")
     assert driver.execute_script("return document.querySelector('[name=method]').value") == "paths"

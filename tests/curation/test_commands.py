@@ -93,7 +93,7 @@ def test_what_cannot_be_refused_with_one_clear_line(
     assert fault.count("\n") == 1
 
 
-def test_edit_is_checked_and_comment_is_kept(run: Any) -> None:
+def test_edit_is_checked_and_comment_is_stored(run: Any) -> None:
     fault = run(
         "review", "edit", COLD.iri.value, "object=nonsense", "--as", "li", "--reason", "x", status=1
     )

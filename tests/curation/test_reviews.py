@@ -135,7 +135,7 @@ def test_undo_of_earlier_review_leaves_later_ones(desk: Decisions) -> None:
     assert [change.who for change in desk.reviews(RELIEF.iri.value)] == ["wang"]
 
 
-def test_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -> None:
+def test_review_of_a_changed_claim_is_refused(desk: Decisions) -> None:
     seen = version_of(desk.store, RELIEF.iri.value)
     desk.review(RELIEF.iri.value, ReviewDecision("accept", "li", expected=seen))
     with pytest.raises(StaleError):
@@ -143,7 +143,7 @@ def test_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -
     assert stands(desk, RELIEF)[0] is Status.ACCEPTED
 
 
-def test_comments_and_skips_change_nothing_but_are_kept(desk: Decisions) -> None:
+def test_comments_and_skips_are_stored_without_a_change(desk: Decisions) -> None:
     before = state_of(desk.store, HARM.iri.value)
     desk.comment(HARM.iri.value, "li", "which dose? @wang")
     desk.skip(HARM.iri.value, "li")

@@ -256,7 +256,7 @@ def test_every_test_of_security_is_on_a_page() -> None:
 PAGE = (ROOT / "docs/reference/sparql.md").read_text(encoding="utf-8")
 
 
-def test_each_format_and_limit_is_told() -> None:
+def test_each_format_and_limit_is_reported() -> None:
     written = PAGE.replace("\\|", "|")
     for name in (*SOLUTION_TYPES, *GRAPH_TYPES):
         assert f"|{name}" in written or f"={name}|" in written

@@ -170,7 +170,7 @@ def test_recommendations_measured_on_questions_by_kind_of_condition(
     )
 
 
-def test_a_base_without_advice_is_told_so(tmp_path: Path) -> None:
+def test_a_base_without_advice_raises(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
     with (
         KnowledgeBase.open(tmp_path / "kb") as opened,

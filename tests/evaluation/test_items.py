@@ -24,7 +24,7 @@ def test_options_read_as_object_list_and_one_string() -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", [], {"A": "甘"}, {"A": "甘", "Z": "苦"}, "甘或苦", 3])
-def test_options_that_cannot_be_told_apart_are_none(text: object) -> None:
+def test_options_that_cannot_be_distinguished_are_none(text: object) -> None:
     assert parse_options(text) == ()
 
 

@@ -28,7 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, kitchen_kb: Path) -> Path:
     return folder
 
 
-def test_kept_report_is_one_that_was_measured(home: Path) -> None:
+def test_committed_report_is_one_that_was_measured(home: Path) -> None:
     request = Request("mcq", str(home / "mtcmb-dev" / "TCM-SE-B.jsonl"), methods=("paths", "none"))
     with KnowledgeBase.open(home / "kb") as base:
         store = ReportStore(home / "runs", base.release, Settings())

@@ -80,7 +80,7 @@ def pdf(path: Path, content: bytes, filters: bytes = b"/FlateDecode") -> Path:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_pdf_whose_pages_grow_thousandfold_is_refused(tmp_path: Path) -> None:
+def test_pdf_with_pages_that_grow_thousandfold_is_refused(tmp_path: Path) -> None:
     before = int(psutil.Process().memory_info().rss)
     bomb = zlib.compress(b" " * (200 << 20), 9)
     with pytest.raises(ShiyiError):

@@ -64,7 +64,7 @@ def test_stopped_run_resumes(source: Path, tmp_path: Path) -> None:
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_line_that_is_no_passage_told_with_number(source: Path, tmp_path: Path) -> None:
+def test_line_that_is_no_passage_reported_with_number(source: Path, tmp_path: Path) -> None:
     with source.open("a", encoding="utf-8") as more:
         more.write('{"id": "x"}\n')
     with pytest.raises(UsageError, match=r"in.jsonl:51 is no passage"):

@@ -242,7 +242,7 @@ def test_favism_list_herbs_are_avoided_without_enzyme(starter: Starter) -> None:
 
 
 @from_table
-def test_what_must_not_be_missed_is_said(runtime: Runtime, question: str, severity: str) -> None:
+def test_what_must_not_be_missed_is_stated(runtime: Runtime, question: str, severity: str) -> None:
     assert severity in {warning.severity for warning in ask(runtime, question).warnings}
 
 

@@ -173,7 +173,7 @@ def test_a_question_links_alike_in_both_languages(linker: Linker, zh: str, en: s
 
 
 @from_table
-def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
+def test_what_is_stated_as_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
     values = {mention.iri.rpartition("/")[2] for mention in linker.link(text) if mention.negated}
     assert values <= absent
     assert bool(values) == bool(absent)

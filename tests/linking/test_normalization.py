@@ -30,7 +30,7 @@ def test_span_of_folded_text_leads_back_to_original() -> None:
     assert text[first:last] == "胡蘿蔔素"
 
 
-def test_chinese_is_told_from_other_scripts() -> None:
+def test_chinese_is_distinguished_from_other_scripts() -> None:
     assert [is_cjk(each) for each in "枸g。"] == [True, False, False]
     assert has_cjk("vc片")
     assert not has_cjk("goji")
@@ -66,7 +66,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
 
 
 @from_table
-def test_the_language_is_told_by_the_characters(text: str, language: str) -> None:
+def test_the_language_is_detected_by_the_characters(text: str, language: str) -> None:
     assert language_of(text) == language
 
 

@@ -60,7 +60,7 @@ def test_a_model_may_say_that_nothing_is_meant(endpoint: Endpoint, linker: Linke
 
 
 @pytest.mark.parametrize("chosen", [11, 99, -1])
-def test_choice_that_is_no_candidate_refused_and_told(
+def test_choice_that_is_no_candidate_refused_and_reported(
     endpoint: Endpoint, linker: Linker, chosen: int
 ) -> None:
     reranking = picked(endpoint, linker, AMBIGUOUS, [{"mention": 1, "candidate": chosen}])
@@ -85,7 +85,7 @@ def test_mention_ignored_by_model_is_unchanged(endpoint: Endpoint, linker: Linke
         "[" * 10_000, "",
     ],
 )  # fmt: skip
-def test_reply_of_another_form_told_and_changes_nothing(
+def test_reply_of_another_form_reported_and_changes_nothing(
     endpoint: Endpoint, linker: Linker, reply: str
 ) -> None:
     reranking = picked(endpoint, linker, AMBIGUOUS, reply)

@@ -46,7 +46,7 @@ def test_a_confidence_outside_its_range_cannot_exist(wrong: float) -> None:
         Confidence(wrong)
 
 
-def test_same_statement_has_same_iri_whoever_says_it() -> None:
+def test_same_statement_of_any_agent_has_same_iri() -> None:
     other = Evidence(Source("b2", "书二", "Book 2", Tier.CLASSIC), Confidence(0.5))
     assert Claim(A, P, B, (SAID,)).iri == Claim(A, P, B, (other,)).iri
     assert Claim(A, P, B, (SAID,)).iri != Claim(A, P, B, (SAID,), Polarity.NEGATIVE).iri
@@ -85,7 +85,7 @@ def test_joining_claims_keeps_every_piece_of_evidence_once() -> None:
         claim.join(Claim(B, P, A, (SAID,)))
 
 
-def test_path_whose_hops_do_not_join_cannot_exist() -> None:
+def test_path_of_hops_that_do_not_join_raises() -> None:
     one, two = Hop("a", "p", "b", "c1", 0.5), Hop("c", "p", "d", "c2", 0.5)
     with pytest.raises(RangeError, match="breaks between b and c"):
         Path((one, two))

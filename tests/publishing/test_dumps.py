@@ -251,7 +251,7 @@ def test_a_nanopublication_has_four_graphs_and_its_provenance(store: OxigraphSto
     assert any(q.predicate.value.endswith("terms/created") for q in named["pubinfo"])
 
 
-def test_a_negative_claim_is_asserted_nowhere(store: OxigraphStore) -> None:
+def test_a_negative_claim_is_in_no_asserted_graph(store: OxigraphStore) -> None:
     claim = replace(
         OPEN_CLAIM, polarity=Polarity.NEGATIVE, subject=PEAR, evidence=OPEN_CLAIM.evidence[:1]
     )
@@ -268,7 +268,7 @@ def test_singleton_graph_has_name_of_its_claim(store: OxigraphStore) -> None:
     assert text.object == WARFARIN
 
 
-def test_skos_alone_has_no_terms_of_ours(store: OxigraphStore) -> None:
+def test_skos_alone_has_no_terms_of_shiyi(store: OxigraphStore) -> None:
     written = dump(store, "nt", "skos").decode()
     assert "prefLabel" in written
     assert "vocab#" not in written

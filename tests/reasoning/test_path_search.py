@@ -58,7 +58,7 @@ def test_whole_arrays_find_what_walking_finds(seed: int, length: int) -> None:
     assert len(paths) == len(expected)
 
 
-def test_what_is_not_there_leads_nowhere() -> None:
+def test_absent_nodes_and_properties_have_no_paths() -> None:
     projection = graph(1)
     assert len(ways_along(projection, (Step("p"),), ("absent",))) == 0
     assert len(ways_along(projection, (Step("none"),), ("n0",))) == 0

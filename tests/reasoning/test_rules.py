@@ -61,7 +61,7 @@ def test_chain_has_confidence_of_weakest_premise() -> None:
     assert statements["a", "near", "c"].confidence == 0.6
 
 
-def test_the_surest_of_several_ways_is_kept() -> None:
+def test_the_most_confident_of_several_paths_remains() -> None:
     statements = reported(
         ("a", "within", "b", 0.9),
         ("b", "within", "d", 0.3),

@@ -102,7 +102,7 @@ def test_who_guesses_waits_by_the_steady_clock(turn: Turn) -> None:
         failures.check("192.0.2.1", FAILURES)
 
 
-def test_decisions_keep_their_order_whatever_their_stamps_say(tmp_path: Path) -> None:
+def test_decisions_are_ordered_independently_of_timestamps(tmp_path: Path) -> None:
     days = iter((0, 1, -2, 30, -400, 0))
     stamps: list[datetime] = []
 

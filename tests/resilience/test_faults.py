@@ -227,7 +227,7 @@ def test_a_worker_killed_from_outside_is_replaced(pool: QueryPool) -> None:
         assert whole(pool) == 2000
 
 
-def test_a_worker_whose_parent_is_gone_ends_itself(shared_kb: Path) -> None:
+def test_a_worker_without_a_parent_ends_itself(shared_kb: Path) -> None:
     with KnowledgeBase.open(shared_kb) as kb:
         snapshot = kb.take_snapshot()
         worker = WorkerProcess(LIMITS)

@@ -182,7 +182,7 @@ def test_settings_are_read_or_refused(toml: str, env: dict[str, str]) -> None:
         assert result is None or value == int(result)
 
 
-def test_replies_that_were_kept_badly_are_not_read(tmp_path: Path) -> None:
+def test_replies_that_were_stored_badly_are_not_read(tmp_path: Path) -> None:
     ReplyStore.open(tmp_path).close()
     for path in tmp_path.iterdir():
         path.write_bytes(b"no database " * 400)

@@ -77,7 +77,7 @@ def state(runtime: Runtime) -> str:
     return compute_release(runtime.store.match())
 
 
-def test_there_are_as_many_attacks_as_said() -> None:
+def test_the_number_of_attacks_is_as_documented() -> None:
     assert len(EVERY) == len({attack for attack, _ in EVERY}) == 180
     assert {result for _, result in ATTACKS} == {result for _, result in GOALS}
 

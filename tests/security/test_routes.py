@@ -86,7 +86,7 @@ def test_no_address_is_made_of_a_foreign_host(
         assert "evil" not in f"{reply.headers}{reply.text}", address
 
 
-def test_signing_in_goes_nowhere_else(desks: Desks) -> None:
+def test_signing_in_redirects_to_no_other_site(desks: Desks) -> None:
     seen = 0
     for path in ELSEWHERE[::4]:  # checking a password takes its time
         reply = desks.sign_in(desks.app.test_client(), Role.READER, next=path)

@@ -89,7 +89,7 @@ def variants(port: int) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
-def test_canary_reached_by_who_is_not_held_back(canary: Canary) -> None:
+def test_canary_is_reached_without_confinement(canary: Canary) -> None:
     with socket.create_connection(("127.0.0.1", canary.port)):
         pass
     for _ in range(50):

@@ -202,7 +202,7 @@ def test_an_unforeseen_fault_shows_nothing_of_the_inside(
     assert "ZeroDivision" not in reply.text
 
 
-def test_every_error_of_ours_has_a_status() -> None:
+def test_every_error_of_shiyi_has_a_status() -> None:
     assert STATUSES[-1][0] is ShiyiError
     needed: dict[type[ShiyiError], tuple[Any, ...]] = {
         errors.FormError: ([Fault("a", "b", "c")],),
@@ -401,7 +401,7 @@ def test_page_lists_guidance_by_topic(starter_kb: Path) -> None:
         site.close()
 
 
-def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     app = create_app(open_test_site(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

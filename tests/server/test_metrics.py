@@ -76,7 +76,7 @@ def test_each_stage_of_answer_timed_and_answer_counted(client: FlaskClient) -> N
     assert sum(grown(before, after, key) for key in made) == 2
 
 
-def test_what_is_kept_told_from_what_is_made(client: FlaskClient) -> None:
+def test_cache_hits_and_misses_are_counted(client: FlaskClient) -> None:
     before = reported(client)
     for _ in range(3):
         client.post("/sparql", data={"query": SHORT})

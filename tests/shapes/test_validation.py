@@ -64,7 +64,7 @@ def test_an_amount_has_a_number_and_a_unit(name: str, sound: str, faulty: str) -
     assert URIRef(result.component) == SH.PatternConstraintComponent
 
 
-def test_subclass_is_held_to_shape_of_its_superclass() -> None:
+def test_subclass_is_validated_by_shape_of_its_superclass() -> None:
     data = graph(":x a s:MFHSubstance ; s:hasNature :n . :n a s:Flavour .")
     data.add((S.MFHSubstance, RDFS.subClassOf, S.Food))
     data.add((S.Food, RDFS.subClassOf, S.DietaryMaterial))

@@ -141,7 +141,7 @@ def by_characters(text: str, size: int = 3) -> list[str | None]:
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 
-def test_sentence_is_heard_while_model_still_writes(
+def test_sentence_is_sent_while_model_still_writes(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     whole = said(answer, GOOD, GOOD)
@@ -167,7 +167,7 @@ def test_sentence_is_heard_while_model_still_writes(
     assert endpoint.asked[0]["stream"] is True
 
 
-def test_no_unchecked_sentence_is_ever_heard(
+def test_no_unchecked_sentence_is_ever_sent(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     endpoint.pieces = by_characters(said(answer, BAD, GOOD, "多喝水，注意休息。"))
@@ -205,7 +205,7 @@ def test_reply_that_fails_midway_leaves_composed_answer(
     assert KEY not in json.dumps(written.to_json(), ensure_ascii=False)
 
 
-def test_key_in_stream_is_neither_heard_nor_shown(
+def test_key_in_stream_is_neither_sent_nor_shown(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     endpoint.pieces = by_characters(said(answer, f"{KEY}{GOOD}"), 40)
@@ -215,7 +215,7 @@ def test_key_in_stream_is_neither_heard_nor_shown(
     assert KEY not in json.dumps(written.to_json(), ensure_ascii=False)
 
 
-def test_kept_reply_heard_again_and_streamed_answer_replays(
+def test_cached_reply_is_repeated_and_streamed_answer_replays(
     endpoint: Streaming, runtime: Runtime, answer: Answer
 ) -> None:
     endpoint.pieces = by_characters(said(answer, GOOD))

@@ -101,7 +101,7 @@ def test_a_faulty_query_is_mended_with_the_message(
     assert run.rounds[1].fault == ""
 
 
-def test_what_never_ends_is_cut_off_and_told(
+def test_an_endless_reply_is_cut_off_and_reported(
     opened: tuple[Runtime, QueryPool], endpoint: Endpoint
 ) -> None:
     run = asked(opened, endpoint, query(ENDLESS), query(GOOD), seconds=0.5)
@@ -143,7 +143,7 @@ def test_an_order_in_the_question_stays_a_question(
 
 
 @from_table
-def test_the_outermost_limit_is_held(
+def test_the_outermost_limit_is_observed(
     opened: tuple[Runtime, QueryPool], text: str, end: str
 ) -> None:
     facts = opened[0].facts

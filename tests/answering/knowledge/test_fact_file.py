@@ -122,7 +122,7 @@ def test_renamed_and_moved_concept_in_what_is_opened(kb: Path) -> None:
         assert open_state(base, SCHEMA, base.store).facts.label(GOJI.value, "en") == "wolfberry"
 
 
-def test_what_is_derived_anew_in_what_is_opened(kb: Path) -> None:
+def test_newly_derived_claims_are_in_opened_index(kb: Path) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         replace_derived(base.store, tuple(rule_quads(base.store)), ("rules",))
         check(base)

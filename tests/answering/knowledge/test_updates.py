@@ -205,7 +205,7 @@ def test_an_adjacency_from_the_build_is_brought_level(
     assert edges(level(old, living.current.facts)) == edges(Projection.from_store(base.store, ""))
 
 
-def test_what_was_held_before_change_goes_with_it(
+def test_replaced_objects_are_freed_at_a_refresh(
     base: KnowledgeBase, parts: tuple[RuntimeHolder, Refresher, Decisions]
 ) -> None:
     living = parts[0]

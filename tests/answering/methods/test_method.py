@@ -46,7 +46,7 @@ def runtime() -> Runtime:
     return made()
 
 
-def test_five_published_methods_ours_and_baselines_are_there() -> None:
+def test_five_published_methods_fused_and_baselines_exist() -> None:
     assert set(METHODS) <= set(EVERY)
     assert EVERY[0] == "fused"
 
@@ -158,7 +158,7 @@ def test_subgraph_of_idisk_written_as_paper_writes_it(runtime: Runtime) -> None:
     assert all(e["accepted"] for e in entities["entities"] if e["score"] >= 0.75 and e["iri"])
 
 
-def test_the_neighbourhood_says_plainly_that_nothing_is_held(runtime: Runtime) -> None:
+def test_the_neighbourhood_states_that_no_claim_exists(runtime: Runtime) -> None:
     assert "没有检索到" in ask(runtime, "xyzzy有什么功效？", method="neighbourhood").text
     assert "holds nothing" in ask(runtime, "What does xyzzy do?", method="neighbourhood").text
 

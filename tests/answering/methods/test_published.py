@@ -173,7 +173,7 @@ def test_the_nearer_class_has_the_smaller_distance(runtime: Runtime) -> None:
     assert way.leaves[0][1] < way.leaves[-1][1]
 
 
-def test_like_case_told_as_example_and_never_cited(runtime: Runtime) -> None:
+def test_similar_case_is_an_example_and_never_cited(runtime: Runtime) -> None:
     answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=Profile(age=30, sex="female"))
     assert any("病例只是例子" in each for each in answer.missing)
     assert not any("/case/" in c.claim for c in answer.citations)
@@ -247,7 +247,7 @@ def test_ratings_rank_interactions(runtime: Runtime) -> None:
     assert results["claims"] == len(results["triples"]) > 0
 
 
-def test_a_hub_is_cut_and_that_is_said() -> None:
+def test_a_hub_is_cut_with_a_note() -> None:
     small = made(settings="answer.triples_per_node = 2")
     results = steps(small, "绿豆的药性是什么？", "neighbourhood", "subgraph")[0]
     assert results["truncated"]

@@ -146,7 +146,7 @@ def test_made_up_cases_are_called_so(sampled: Runtime) -> None:
 
 
 @from_table
-def test_what_a_product_holds_is_told_first(
+def test_contents_of_a_product_are_stated_first(
     sampled: Runtime, question: str, words: list[str]
 ) -> None:
     answer = ask(sampled, AskRequest(question, "fused"))

@@ -45,7 +45,7 @@ def test_efficacy_for_symptom_cites_both_claims_without_proof(
     assert not answer.recommendations
 
 
-def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
+def test_several_symptoms_are_stated_in_one_sentence(runtime: Runtime) -> None:
     (sentence,) = joined(ask(runtime, "黄痰咳嗽，能吃平贝母吗"))
     assert "平贝母与痰黄黏稠、咳嗽" in sentence
     assert "所对的是痰多、咳嗽" in sentence

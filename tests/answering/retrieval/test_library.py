@@ -97,7 +97,7 @@ def test_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
         Library.open(tmp_path / "elsewhere", "r1", open_shipped())
 
 
-def test_a_damaged_index_is_told(tmp_path: Path) -> None:
+def test_a_damaged_index_is_reported(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no index at all" * 100)
     with pytest.raises(IndexMismatchError, match="damaged"):
         Library.open(tmp_path, "r1", None)

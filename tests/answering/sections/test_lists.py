@@ -16,7 +16,7 @@ def test_foods_to_avoid_are_listed_separately(
 
 
 @from_table
-def test_whoever_asks_what_to_avoid_is_recommended_nothing(runtime: Runtime, question: str) -> None:
+def test_question_what_to_avoid_gets_no_recommendation(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert answer.recommendations == ()
     assert not answer.abstained
@@ -60,7 +60,7 @@ def test_things_of_nature_listed_alike_in_both_languages(
 
 
 @from_table
-def test_sign_told_in_sentence_not_read_as_emergency(runtime: Runtime, question: str) -> None:
+def test_sign_stated_in_sentence_not_read_as_emergency(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert not any(w.severity == "emergency" for w in answer.warnings)
     assert any(m.iri.endswith("symptom-constipation") for m in answer.linked)

@@ -18,7 +18,7 @@ def _asks(runtime: Runtime, question: str) -> bool:
 
 
 @from_table
-def test_long_or_daily_use_is_heard(runtime: Runtime, question: str) -> None:
+def test_long_or_daily_use_is_recognised(runtime: Runtime, question: str) -> None:
     assert _asks(runtime, question)
 
 

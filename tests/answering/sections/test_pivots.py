@@ -70,7 +70,7 @@ def test_recommendation_is_dropped_without_its_claims(runtime: Runtime) -> None:
     assert dropped == labels
 
 
-def test_limit_of_questions_is_said(runtime: Runtime) -> None:
+def test_limit_of_questions_is_stated(runtime: Runtime) -> None:
     assert not find_pivots(runtime, GINKGO, asks=1).complete
 
 

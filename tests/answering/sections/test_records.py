@@ -29,7 +29,7 @@ def test_recorded_pairs_are_seldom_not_on_record(runtime: Runtime, language: str
 
 
 @from_table
-def test_what_is_in_thing_told_and_permits_nothing(
+def test_contents_of_a_thing_are_stated_without_permission(
     runtime: Runtime, question: str, kind: str
 ) -> None:
     answer = ask(runtime, AskRequest(question))

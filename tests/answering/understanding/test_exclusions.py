@@ -28,14 +28,14 @@ def test_diet_lasts_for_session_of_its_person(runtime: Runtime) -> None:
     assert "清真" not in ask(runtime, "阿胶适合孕妇吃吗").text
 
 
-def test_allergy_told_after_question_is_read_with_it(runtime: Runtime) -> None:
+def test_allergy_stated_after_question_is_read_with_it(runtime: Runtime) -> None:
     turn = converse(runtime, "能吃螃蟹吗", Context())
     message = converse(runtime, "我对海鲜过敏", turn.context)
     assert "过敏" in message.answer.sentences[0].text
     assert message.answer.warnings
 
 
-def test_a_group_of_a_profile_is_kept_from(runtime: Runtime) -> None:
+def test_a_group_of_a_profile_is_excluded(runtime: Runtime) -> None:
     answer = ask(runtime, "失眠吃什么", profile=Profile(allergies=("坚果",)))
     assert not [r for r in answer.recommendations if "核桃" in r.label]
     assert not [m for m in answer.missing if "坚果" in m]
@@ -67,6 +67,6 @@ def test_harm_for_disease_precedes_excluded_group(runtime: Runtime) -> None:
     assert {c for w in answer.warnings for c in w.claims} & set(harms)
 
 
-def test_nothing_held_of_who_is_allergic_to_nothing(runtime: Runtime) -> None:
+def test_denied_allergy_adds_nothing_to_the_profile(runtime: Runtime) -> None:
     content = "I'm not allergic to anything, can I eat royal jelly?"
     assert profile_in(runtime, content).allergies == ()

@@ -99,7 +99,9 @@ def test_value_is_read_as_low_or_high(runtime: Runtime, question: str, state: st
 
 
 @from_table
-def test_nothing_is_guessed_that_was_not_said(runtime: Runtime, question: str, state: str) -> None:
+def test_nothing_is_guessed_that_was_not_stated(
+    runtime: Runtime, question: str, state: str
+) -> None:
     assert state not in linked(runtime, question)
 
 

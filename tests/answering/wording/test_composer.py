@@ -147,7 +147,7 @@ def test_shown_path_ends_in_recommendation(runtime: Runtime) -> None:
 
 
 @from_table
-def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: str) -> None:
+def test_what_is_toxic_is_stated_first(runtime: Runtime, question: str, severity: str) -> None:
     answer = ask(runtime, question)
     toxic = [w for w in answer.warnings if "毒" in w.text or "toxic" in w.text]
     assert severity in {w.severity for w in toxic}
@@ -182,7 +182,7 @@ def test_emergency_stands_above_answer_and_other_warnings_below() -> None:
     assert text.index("now") < text.index("Opening") < text.index("careful")
 
 
-def test_a_sentence_said_once_is_not_said_again() -> None:
+def test_a_sentence_is_not_repeated() -> None:
     runtime = bases.runtime()
     part = Contribution()
     part.opening.add("the same")

@@ -14,7 +14,7 @@ SLEEP = "失眠多梦吃什么？"
 
 
 @from_table
-def test_each_rated_effect_is_told_with_its_rating(
+def test_each_rated_effect_is_stated_with_its_rating(
     runtime: Runtime, language: str, question: str
 ) -> None:
     missed, asked = [], 0

@@ -151,7 +151,7 @@ def test_claims_without_policy_wait_as_candidates(
     assert json.loads(capsys.readouterr().out)["total"] == 3
 
 
-def test_source_whose_policy_to_accept_in_next_answer(
+def test_source_accepted_by_policy_is_in_next_answer(
     kb: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--kb", str(kb), "index", "--json"]) == 0

@@ -117,7 +117,7 @@ def test_idisk2_has_seven_types_and_six_relations(kb: Path) -> None:
     } <= sources
 
 
-def test_nothing_claimed_of_concept_whose_name_says_nothing(kb: Path) -> None:
+def test_nothing_claimed_of_concept_with_an_empty_name(kb: Path) -> None:
     report(kb, "idisk2", SAMPLES / "idisk2/sample")
     with KnowledgeBase.open(kb) as base:
         assert not any("idisk2-DSI000008" in (s, o) for s, _, o in claims(base.store))

@@ -227,7 +227,7 @@ def _asker(model: Scripted, waits: list[float], **chosen: Any) -> Retrier:
     return Retrier(model, ReplyStore.in_memory(), settings, "a@1", waits.append)
 
 
-def test_waits_double_and_endpoint_s_own_wish_kept() -> None:
+def test_waits_double_and_retry_after_is_observed() -> None:
     waits: list[float] = []
     model = Scripted(BusyError("429"), BusyError("429", after=20.0), '{"word": "甘"}')
     assert _asker(model, waits).ask(Prompt("p", "x"), Word).word == "甘"
@@ -246,7 +246,7 @@ def test_malformed_reply_is_retried_and_counted() -> None:
 
 
 @pytest.mark.parametrize("fault", [OutsideError("refused"), ReplyError("cut")])
-def test_what_cannot_be_had_error_and_never_kept(fault: OutsideError) -> None:
+def test_unavailable_result_is_an_error_and_never_cached(fault: OutsideError) -> None:
     model = Scripted(*[fault] * 3, '{"word": "甘"}')
     asker = _asker(model, [])
     with pytest.raises(type(fault)):

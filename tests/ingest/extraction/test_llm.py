@@ -151,7 +151,7 @@ def test_a_rebuild_is_identical_and_asks_nobody(
     assert stored_quads(path) == stored_quads(kb)
 
 
-def test_another_model_is_asked_anew(
+def test_another_model_is_asked_without_cache(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = copied("kb")

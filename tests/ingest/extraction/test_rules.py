@@ -112,7 +112,7 @@ def test_alias_is_read_unless_damaged_or_taken() -> None:
     assert {word for relation, word in results if relation == "altLabel"} == {"蜜样草"}
 
 
-def test_entry_whose_title_is_no_material_gives_nothing() -> None:
+def test_entry_without_a_material_as_title_gives_nothing() -> None:
     assert read("味甘，平，无毒。", title="序") == set()
     assert read("味甘，平，无毒。", first=False) == set()
 

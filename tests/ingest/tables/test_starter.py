@@ -167,7 +167,7 @@ def test_goji_and_warfarin_rest_on_three_case_reports(starter: Starter) -> None:
     assert reports >= {"rivera-2012", "lam-2001", "leung-2008"}
 
 
-def test_published_confidence_of_yaoshi_path_is_kept(starter: Starter) -> None:
+def test_published_confidence_of_yaoshi_path_is_used(starter: Starter) -> None:
     [claim] = [
         c
         for c in claims(starter, "relatedConstitution")

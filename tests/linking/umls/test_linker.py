@@ -191,7 +191,7 @@ def test_retired_cui_is_followed_to_one_that_stands(tmp_path: Path) -> None:
     assert (cui(umls, "old name"), cui(umls, "gone")) == ("C0000003", "")
 
 
-def test_line_that_is_no_rrf_told_with_place(tmp_path: Path) -> None:
+def test_line_that_is_no_rrf_reported_with_place(tmp_path: Path) -> None:
     path = rrf(tmp_path / "MRCONSO.RRF", [atom("C0000001", "ginger"), "C0000002|ENG"])
     with pytest.raises(UsageError, match=r"MRCONSO.RRF:2 has 3 fields"):
         list(mrconso_names(path))

@@ -49,7 +49,7 @@ def test_one_outcome_alone_cannot_be_measured() -> None:
         Calibration.of(np.array([0.1, 0.2]), np.array([True, True]))
 
 
-def test_claims_of_two_communities_told_from_corrupted_ones() -> None:
+def test_claims_of_two_communities_distinguished_from_corrupted_ones() -> None:
     random = np.random.default_rng(0)
     pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
     edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
@@ -141,7 +141,7 @@ def test_level_that_would_count_against_itself_counts_nothing() -> None:
     assert fusion.weights[2] == 0.0
 
 
-def test_corrupted_claims_are_stated_nowhere() -> None:
+def test_corrupted_claims_are_in_no_graph() -> None:
     random = np.random.default_rng(1)
     projection = graph(*{(f"h{a}", "p", f"t{b}", 0.9) for a, b in random.integers(0, 30, (200, 2))})
     structure = Structure.of(projection)

@@ -298,7 +298,7 @@ def test_new_claim_made_step_by_step_without_script(desks: FullDesks, curator: V
     )
 
 
-def test_what_was_rejected_is_not_said_again_unseen(desks: FullDesks, curator: Visitor) -> None:
+def test_rejected_claims_are_marked_when_stated_again(desks: FullDesks, curator: Visitor) -> None:
     from shiyi.curation.reviews import Decisions, ReviewDecision
 
     old = bases.kitchen_claim(

@@ -53,7 +53,7 @@ def test_an_answer_shows_where_to_report_each_citation(desks: FullDesks) -> None
     assert f"{FORM}?about=claim/" in page.body
 
 
-def test_form_from_elsewhere_refused_and_robot_not_heard(desks: FullDesks) -> None:
+def test_form_from_elsewhere_refused_and_robot_ignored(desks: FullDesks) -> None:
     reader = desks.visitor()
     form = {"about": NAME, "words": "forged", "kind": "wrong"}
     assert reader.post(FORM, form).status == 403

@@ -93,7 +93,7 @@ def test_repaired_claim_becomes_candidate(desks: FullDesks, curator: Visitor) ->
     assert name not in curator.get(DESK).body
 
 
-def test_rejection_needs_reason_and_extractor_is_told_it(
+def test_rejection_needs_reason_that_the_extractor_reads(
     desks: FullDesks, curator: Visitor
 ) -> None:
     page = curator.get(f"{DESK}?lang=en")

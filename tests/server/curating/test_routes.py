@@ -90,7 +90,7 @@ def test_nobody_gets_past_a_right_they_lack(desks: Desks, who: Role | None) -> N
 
 
 @pytest.mark.parametrize("who", [role for role in Role if role is not Role.READER], ids=str)
-def test_whoever_has_the_right_is_not_refused(desks: Desks, who: Role) -> None:
+def test_a_user_with_the_right_is_not_refused(desks: Desks, who: Role) -> None:
     for route, name in RIGHTS.items():
         if not has_right(who, Right(name)) or name == "open" or "/account/" in route:
             continue
@@ -100,7 +100,7 @@ def test_whoever_has_the_right_is_not_refused(desks: Desks, who: Role) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "write", "unknown", *SPENT])
-def test_look_changes_nothing_whatever_else_sent_with_it(desks: Desks, token: str) -> None:
+def test_get_requests_with_any_fields_change_nothing(desks: Desks, token: str) -> None:
     before = state(desks)
     headers = {"Authorization": f"Bearer {desks.tokens[token]}"} if token else {}
     from_there = {"REMOTE_ADDR": f"198.51.100.{len(token)}"}

@@ -96,7 +96,7 @@ def test_a_faulty_concept_is_refused_by_field(
     assert desks.changes() == before
 
 
-def test_hostile_label_kept_as_text_and_shown_harmless(desks: FullDesks, curator: Visitor) -> None:
+def test_hostile_label_stored_as_text_and_shown_escaped(desks: FullDesks, curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=substance-peanut")
     saved = curator.submit(page, CONCEPT, alt_en=HOSTILE, reason="a test")
     assert saved.status == 200
@@ -105,7 +105,7 @@ def test_hostile_label_kept_as_text_and_shown_harmless(desks: FullDesks, curator
         assert HOSTILE not in curator.get(path).body
 
 
-def test_stale_concept_is_refused_and_form_kept(desks: FullDesks, curator: Visitor) -> None:
+def test_stale_concept_is_refused_and_form_shown(desks: FullDesks, curator: Visitor) -> None:
     second = desks.visitor("second")
     second.get(f"{DESK}?lang=en")
     page, theirs = (v.get(f"{CONCEPT}?id=dish-mung") for v in (curator, second))

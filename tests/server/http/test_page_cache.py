@@ -229,7 +229,7 @@ def test_a_page_is_rendered_once_and_sent_compressed(site: Site, path: str) -> N
 
 
 @pytest.mark.parametrize("more", ["age=34", "medicines=warfarin", "context=%7B%7D"])
-def test_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) -> None:
+def test_answer_to_a_profile_is_not_cached(site: Site, more: str) -> None:
     counted = Counted(site)
     client = create_app(counted.site).test_client()
     for _ in range(2):
@@ -237,7 +237,7 @@ def test_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) -> 
     assert counted.asked == ["goji"] * 2
 
 
-def test_answer_that_model_may_have_written_not_kept(site: Site) -> None:
+def test_answer_that_model_may_have_written_not_cached(site: Site) -> None:
     counted = Counted(site, research=lambda question, language: question)
     client = create_app(counted.site).test_client()
     for _ in range(2):

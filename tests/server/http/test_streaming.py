@@ -55,7 +55,7 @@ def test_what_is_known_sent_before_answer_there(
     connection.close()
 
 
-def test_fault_after_head_is_said_in_page(host: str) -> None:
+def test_fault_after_head_is_stated_in_page(host: str) -> None:
     GO.set()
     connection = http.client.HTTPConnection(host, timeout=20)
     connection.request("GET", "/ask?lang=zh&q=outside", headers={"Accept": "text/html"})

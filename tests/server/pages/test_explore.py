@@ -101,7 +101,7 @@ def test_dish_with_food_unsuitable_for_constitution_left_out(client: FlaskClient
     assert '<li class="dish">' not in stored
 
 
-def test_words_that_name_no_food_are_told(client: FlaskClient) -> None:
+def test_words_that_name_no_food_are_reported(client: FlaskClient) -> None:
     assert "xyzzyplugh" in page(client, "/dishes?with=xyzzyplugh&lang=en")
 
 

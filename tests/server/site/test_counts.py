@@ -20,7 +20,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.contracts import A
 
 
-def test_counts_are_kept_until_something_is_written(small_kb: Path) -> None:
+def test_counts_are_cached_until_the_next_write(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as base:
         first, place = dict(Counts.of(base, base.store, whole=True)), base.folder / "index" / FILE
         assert first["quads"] == len(base.store)

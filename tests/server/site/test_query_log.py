@@ -97,7 +97,7 @@ def test_full_log_restarts_and_unwritable_log_is_off(
     nowhere.close()
 
 
-def test_no_log_is_kept_where_settings_say_so(tmp_path: Path) -> None:
+def test_no_log_is_written_where_settings_forbid(tmp_path: Path) -> None:
     build_generation(tmp_path / "kb", quads(), {})
     site = open_site(
         tmp_path / "kb", replace(Settings(), query=QuerySettings(workers=1, log=False))

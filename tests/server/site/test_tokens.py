@@ -54,7 +54,7 @@ def bearer(text: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {text}"}
 
 
-def test_token_kept_as_hash_that_only_owner_reads(tmp_path: Path) -> None:
+def test_token_stored_as_hash_that_only_owner_reads(tmp_path: Path) -> None:
     text = Tokens(tmp_path).add("curator", "write", 1)
     path = tmp_path / FILE
     assert len(text) > 43
@@ -88,7 +88,7 @@ def test_a_damaged_seal_is_refused(old: bytes, new: bytes) -> None:
             verify_checksum(damaged, Path(FILE))
 
 
-def test_bad_tokens_not_made_and_damage_told(tmp_path: Path) -> None:
+def test_bad_tokens_not_made_and_damage_reported(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     tokens.add("a", "write", 1)
     [token] = tokens.all()
@@ -192,7 +192,7 @@ def test_key_stands_for_one_request_and_well_formed(
     assert site.version() == before
 
 
-def test_upload_of_form_is_same_whatever_its_boundary(
+def test_upload_of_form_is_same_for_any_boundary(
     opened: tuple[Flask, Site, str], client: FlaskClient
 ) -> None:
     _, site, secret = opened

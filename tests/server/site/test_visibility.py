@@ -227,7 +227,7 @@ def test_what_is_restricted_in_no_reply_to_post(served: Served, route: str) -> N
         assert reported(reply.data, str(record)) == []
 
 
-def test_an_assistant_is_told_nothing_restricted(served: Served) -> None:
+def test_an_assistant_reads_nothing_restricted(served: Served) -> None:
     tools = Tools(restrict_site(served.site))
     results = [tools.ask(QUESTION), tools.search("pear"), tools.query(ALL)]
     for name in NAMES:
@@ -252,7 +252,7 @@ def test_who_may_write_sees_all(served: Served) -> None:
     assert served.client().get(f"/sparql?query={ALL}", headers=wrong).status_code == 401
 
 
-def test_what_others_support_too_told_with_evidence_alone(served: Served) -> None:
+def test_what_others_support_loses_its_evidence_alone(served: Served) -> None:
     asked = f"SELECT ?e {{ <{OPEN_CLAIM.iri.value}> <{SHIYI.evidence.value}> ?e }}"
     reply = served.client().get("/sparql", query_string={"query": asked, "format": "csv"})
     assert reply.text.split() == ["e", OPEN_CLAIM.evidence[0].iri(OPEN_CLAIM.iri).value]

@@ -87,7 +87,7 @@ def test_a_wrong_request_to_the_endpoint_is_refused(
     assert reply.content_type == "application/problem+json"
 
 
-def test_malformed_query_is_told_its_line_and_column(client: FlaskClient) -> None:
+def test_malformed_query_error_has_line_and_column(client: FlaskClient) -> None:
     text = json.loads(
         client.get("/sparql", query_string={"query": "SELECT *\nWHERE { ?s ?p }"}).data
     )

@@ -44,7 +44,9 @@ def test_scrub_of_written_base_finds_no_damage(kb: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"\x00" * 16, b"\xb1ANIFEST-000005\n", b"../../elsewhere\n"])
 @pytest.mark.parametrize("where", ["", "store"])
-def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, body: bytes) -> None:
+def test_a_damaged_pointer_is_reported_and_never_followed(
+    kb: Path, where: str, body: bytes
+) -> None:
     home = next((kb / "generations").iterdir()) / where if where else kb
     sound = (home / "CURRENT").read_bytes()
     (home / "CURRENT").write_bytes(body)
@@ -117,7 +119,7 @@ def test_blocks_without_digest_are_read_in_order(kb: Path) -> None:
     assert missed == []
 
 
-def test_lost_index_is_told_and_command_says_so(
+def test_lost_index_is_reported_by_the_command(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--kb", str(kb), "doctor", "--scrub"]) == 0

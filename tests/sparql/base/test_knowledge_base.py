@@ -246,7 +246,7 @@ def test_a_build_that_fails_leaves_the_old_base(small_kb: Path) -> None:
     assert len(list((small_kb / "generations").iterdir())) == 2
 
 
-def test_previous_generation_is_kept_and_older_ones_go(small_kb: Path) -> None:
+def test_previous_generation_remains_and_older_ones_go(small_kb: Path) -> None:
     names = [(small_kb / "CURRENT").read_text().strip()]
     for base in (B, C):
         build_generation(small_kb, [Quad(A, P, base)], {})

@@ -86,7 +86,7 @@ def _interrupted(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_second_writer_is_told_who_writes(small_kb: Path) -> None:
+def test_a_second_writer_error_names_the_first(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         with pytest.raises(KnowledgeBaseError, match=r"process \d+ writes"):
             KnowledgeBase.open(small_kb, write=True)

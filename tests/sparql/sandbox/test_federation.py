@@ -73,7 +73,7 @@ def test_comunica_knows_us_for_endpoint_by_our_description(served: str) -> None:
     assert [row["o"] for row in results] == ["3"]
 
 
-def test_comunica_joins_own_data_with_ours_by_service(served: str) -> None:
+def test_comunica_joins_own_data_by_service(served: str) -> None:
     query = f"SELECT ?o {{ ?s <urn:mine> 1 SERVICE <{served}> {{ ?s <{P}> ?o }} }}"
     assert {row["o"] for row in ask(f"data:<{A}> <urn:mine> 1 .", query)} == {"甘", "3"}
 

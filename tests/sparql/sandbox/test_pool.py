@@ -177,7 +177,7 @@ def test_many_clients_share_few_workers(pool: QueryPool) -> None:
     assert counts == [7] * 160
 
 
-def test_busy_workers_are_said_to_be_busy(shared_kb: Path) -> None:
+def test_busy_workers_are_reported(shared_kb: Path) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, replace(LIMITS, workers=1)) as pool:
         slow = threading.Thread(target=_expect_time_limit, args=(pool,))
         with pool._borrow_worker("", 1.0):

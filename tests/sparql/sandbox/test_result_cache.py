@@ -21,7 +21,7 @@ def made(size: int) -> StreamedResult:
     return StreamedResult("text/csv", spool, "solutions", 1)
 
 
-def test_kept_result_needs_no_worker_and_change_seen(writable_kb: KnowledgeBase) -> None:
+def test_cached_result_needs_no_worker_and_change_seen(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, SETTINGS) as pool:
         writable_kb.writer.write([Quad(A, P, B)], key="1", agent="me", reason="test")
         first = pool.query(FreeQuery(ASKED))
@@ -53,7 +53,7 @@ def test_what_may_differ_each_time_asked_each_time(writable_kb: KnowledgeBase) -
             assert pool.query(FreeQuery(query)).body != pool.query(FreeQuery(query)).body
 
 
-def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -> None:
+def test_nothing_is_cached_where_the_settings_forbid(writable_kb: KnowledgeBase) -> None:
     with QueryPool(writable_kb, replace(SETTINGS, cache_bytes=0)) as pool:
         assert pool.query(FreeQuery(ASKED)) == pool.query(FreeQuery(ASKED))
         assert pool._results is None
@@ -72,7 +72,7 @@ def test_result_cache_key_covers_whole_request() -> None:
         assert (cache.find(0, query) is None, cache.find(1, query) is None) == (True, False)
 
 
-def test_what_is_kept_has_a_bound() -> None:
+def test_the_cache_has_a_bound() -> None:
     cache = ResultCache(4400)
     for number in range(10):
         cache.keep(number, TEXT, made(200))

@@ -88,7 +88,7 @@ def test_debt_is_forgiven_with_time(clock: Clock) -> None:
     assert scheduler.acquire("a", 0)
 
 
-def test_short_queries_are_not_held_against_anybody(clock: Clock) -> None:
+def test_short_queries_do_not_count_against_a_client(clock: Clock) -> None:
     scheduler = turns(2, clock)
     for _ in range(1000):
         thing = scheduler.acquire("a", 0)

@@ -93,7 +93,7 @@ def test_rows_counted_in_parts_those_counted_at_once(body: bytes, step: int) -> 
 
 
 @given(st.lists(st.text(alphabet='[{,"\\}]x', max_size=6), max_size=6), st.integers(1, 9))
-def test_rows_of_json_are_counted_whatever_texts_hold(texts: list[str], step: int) -> None:
+def test_rows_of_json_are_counted_with_any_texts(texts: list[str], step: int) -> None:
     rows = [{"a": {"type": "literal", "value": text}} for text in texts]
     body = json.dumps(
         {"head": {"vars": ["a"]}, "results": {"bindings": rows}}, separators=(",", ":")

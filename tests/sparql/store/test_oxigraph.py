@@ -27,7 +27,7 @@ class TestOxigraphOnDisk(QuadStoreContract):
         return OxigraphStore.on_disk(self.folder)
 
 
-def test_closed_store_opens_again_with_all_it_held(tmp_path: Path) -> None:
+def test_closed_store_reopens_with_all_its_quads(tmp_path: Path) -> None:
     store = OxigraphStore.on_disk(tmp_path / "s")
     store.change([Quad(A, P, B)])
     store.close()
