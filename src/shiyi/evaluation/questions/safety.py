@@ -92,8 +92,8 @@ class HarmCase:
             start = verbalize(answer.language, "s_stop", drugs="\n").partition("\n")[0]
             return any(w.text.startswith(start) for w in answer.warnings)
         made_of = [f.object for f in self.facts.of(self.x, SHIYI.hasIngredient)]
-        mine = {near for name in (self.x, *made_of) for near in self._related(name)}
-        other = self._related(self.y)
+        mine = {near for name in (self.x, *made_of) for near in self._relatives(name)}
+        other = self._relatives(self.y)
         for _ in range(_IMPLIED):
             other |= {
                 above
@@ -108,7 +108,7 @@ class HarmCase:
                 return True
         return False
 
-    def _related(self, iri: str) -> set[str]:
+    def _relatives(self, iri: str) -> set[str]:
         return {*self.facts.above(iri), *self.facts.below(iri)}
 
 
