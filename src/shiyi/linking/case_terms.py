@@ -140,8 +140,7 @@ def link_layers(
     """Link each case mention to its nearest term nearer than ``threshold`` (1 − cosine).
 
     ``term_to_case`` is the paper's direction, one case a term; ``mutual`` keeps what both give.
-    Expressions in ``curated`` (default: :func:`euphemisms`) go to the term a person chose,
-    at any distance.
+    Expressions in ``curated`` (default: :func:`euphemisms`) have a fixed term.
     """
     if direction not in _DIRECTIONS:
         raise FormatError("direction of layer links", direction, sorted(_DIRECTIONS))

@@ -260,8 +260,7 @@ def nanopublications(lines: Iterable[bytes], day: str) -> Iterator[Quad]:
 
     Each is ``CLAIM#nanopub``, made on ``day`` (2026-11-21); its four graphs begin with that IRI:
     ``-head``, ``-assertion``, ``-provenance`` and ``-pubinfo`` (nanopub.org guidelines). A
-    negative claim asserts that its statement does not hold, as a lowered statement; its triple is
-    nowhere asserted.
+    negative claim asserts that its statement does not hold, as a lowered statement only.
     """
     about = (line for line in lines if line.startswith((_CLAIM, _EVIDENCE)))
     claims: list[bytes] = []

@@ -27,8 +27,7 @@ _RUN: Final = 1_000_000  # lines sorted at once; some two hundred megabytes
 def sort_unique(blocks: Iterable[list[bytes]], run: int = _RUN) -> Iterator[bytes]:
     r"""Yield the lines of all blocks in the order of their bytes, each once.
 
-    Memory stays bounded by ``run`` lines; the rest is in temporary files. No line may have a line
-    feed or a carriage return.
+    Memory is bounded by ``run`` lines; the rest is in temporary files.
 
     >>> list(sort_unique([[b"b", b"a"], [b"c", b"a"]], run=2))
     [b'a', b'b', b'c']

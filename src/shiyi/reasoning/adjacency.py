@@ -413,8 +413,7 @@ def load_edges(store: QuadStore) -> Iterator[Edge]:
 def update_edges(projection: Projection, gone: Collection[str], come: Sequence[Edge]) -> Projection:
     """Return the adjacency without the claims ``gone`` and with the edges ``come``.
 
-    Walks give the same as in a rebuilt one; only the numbers of new nodes differ. Where nothing
-    changes it is the same one.
+    Walks give the same as in a rebuilt one; only the numbers of new nodes differ.
     """
     table, places = projection.claims.table, projection.claims.places
     left = _places(table, {*gone, *(edge.claim for edge in come)})

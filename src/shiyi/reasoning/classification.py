@@ -1,8 +1,7 @@
 """Members of the classes that the vocabulary defines (``owl:equivalentClass``), by OWL 2 RL.
 
 HermiT finds the same members (:mod:`shiyi.ontology.reasoner`, a test compares them); these rules
-need no Java and take a tenth of a second on the starter base, so they run at every build and after
-every change by a curator.
+need no Java and take 0.1 s on the starter base, so they run at every build and change.
 """
 
 from collections import defaultdict

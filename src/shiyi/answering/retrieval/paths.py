@@ -127,8 +127,7 @@ class PathFinder(Protocol):
 class SparqlFinder:
     """Asks the store with built queries: the definition.
 
-    Where more than ``bound`` hops would be read for a question, the adjacency is walked instead:
-    the same paths, sooner.
+    Above ``bound`` hops to read, the adjacency is walked instead: the same paths, sooner.
     """
 
     store: QuadStore

@@ -1,7 +1,6 @@
 """Lists by conditions: compiled to SPARQL from a frame, run, and written.
 
-Only terms of the vocabulary, IRIs that parse and whole numbers come into a query, since a frame
-may have come from a client.
+A frame may come from a client: a query has terms of the vocabulary, IRIs and integers only.
 """
 
 import re

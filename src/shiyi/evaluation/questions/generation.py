@@ -1,7 +1,6 @@
 """Questions generated from claims.
 
-The source itself is withheld from retrieval; a question is *covered* where another source holds
-the same fact, else *uncovered*.
+The source is withheld from retrieval; a question is *covered* where another source has its fact.
 
 As many questions for symptoms, diseases and syndromes, and for each of the nine constitutions. The
 claims that answer a question at once are withheld, so that only paths over other claims lead to it.

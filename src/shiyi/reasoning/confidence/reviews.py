@@ -142,8 +142,7 @@ def list_reviews(store: QuadStore, claim: str) -> tuple[Review, ...]:
 def graphs_with_waiting(places: Iterable[object], *, attaching: bool = False) -> frozenset[object]:
     """Return those of a claim's graphs in which evidence waits for review, and does not count yet.
 
-    With ``attaching`` the candidates count too, as they do once the claim is accepted; what is in
-    quarantine has to be mended before.
+    With ``attaching`` the candidates count too, as they do once the claim is accepted.
     """
     results = frozenset(places)
     ahead = [DefaultGraph(), *_WAITING]

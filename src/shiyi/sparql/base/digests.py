@@ -26,8 +26,7 @@ def note_digests(generation: Path) -> int:
 def has_digest(index: Path) -> bool:
     """Return whether a digest is noted of a path beside the indexes.
 
-    Counts (``index/*.json``) have none, since servers may recount, and the indexes of another
-    embedder, in a folder, neither.
+    Counts (``index/*.json``) and the indexes of another embedder, in a folder, have none.
     """
     return index.is_file() and index.suffix != ".json"
 

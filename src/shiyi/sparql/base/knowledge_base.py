@@ -45,8 +45,7 @@ def build_generation(
 
     ``prepare`` adds what is computed from the base (derived graph, index files) before readers
     see it. Killed at any moment, it leaves the old base; the next build removes what is left.
-    Raise :class:`KnowledgeBaseError` where the old base has changes that the journal lacks,
-    unless ``lose_changes``.
+    Raise :class:`KnowledgeBaseError` for changes not in the journal, unless ``lose_changes``.
     """
     (kb / "generations").mkdir(parents=True, exist_ok=True)
     lock = acquire_lock(kb)
@@ -198,8 +197,7 @@ _NOTHING: Final = NamedNode("urn:shiyi:nothing")
 def open_remote(settings: Settings, release: str, write: bool) -> RemoteStore:
     """Open the remote store of the settings and make sure that it can do what is asked of it.
 
-    OutsideError names what is wrong with the store, IndexMismatchError that it holds another
-    release than the indexes are of.
+    Raise OutsideError for a fault of the store, IndexMismatchError for another release.
     """
     store = RemoteStore(settings.store, settings.remote)
     try:

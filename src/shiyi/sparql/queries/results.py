@@ -181,8 +181,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
 class ResultFormat:
     """The formats a client takes: one for solutions and booleans, one for graphs.
 
-    An empty name means that the client takes no such result; a query that gives one is then
-    refused with a ``FormatError``.
+    An empty name means that the client accepts none; such a query raises ``FormatError``.
 
     >>> ResultFormat.of("csv")
     ResultFormat(solutions='csv', graph='')

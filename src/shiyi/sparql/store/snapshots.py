@@ -52,8 +52,7 @@ class Snapshot:
     def of_folder(cls, folder: Path, home: Path) -> Self:
         """Copy a store that another process may be writing to, without disturbing it.
 
-        Where ``home`` cannot be written to, nobody can write to the store either, and the
-        snapshot is the folder itself.
+        Where ``home`` is read-only, so is the store, and the snapshot is the folder itself.
         """
         try:
             snapshot = cls._new(home)

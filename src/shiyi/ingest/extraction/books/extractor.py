@@ -1,7 +1,6 @@
 """Entries, formulas and dishes of old books to claims: names linked, quotes in their passages.
 
-What today's concepts do not name gets a concept of its own, a term as the book has it, so that no
-statement is lost and none is bent.
+A term without a concept of today gets its own, so that no statement is lost or changed.
 """
 
 import re
