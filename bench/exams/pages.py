@@ -26,6 +26,7 @@ from plan import (
     MADE,
     READING,
     RETRIEVING,
+    SOURCES,
     SWEEPS,
     SWITCHED_RUNS,
     TRAIN,
@@ -165,7 +166,7 @@ def books(w: Writer) -> None:
 def generated(w: Writer) -> None:
     parts = []
     only = ("accuracy", "accuracy_if_guessed", "abstained", "base_rate_true")
-    for source in ("idisk1-mskcc", "zhongyaoxue-7", "chp-2020", "zhongyi-yinshi-yingyangxue"):
+    for source in SOURCES:
         for task in ("truefalse", "mcq"):
             report = w.run(
                 task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=WITHHELD

@@ -9,6 +9,7 @@ ANSWERING = ("fused", "spot", "layers", "therapy", "chain", "transe", "rotate", 
 RETRIEVING = ("fused", "neighbourhood", "spot", "layers", "therapy", "chain", "bm25", "none")
 READING = ("fused", "passages", "paths", "bm25", "tfidf", "bm25-passages", "none")
 MADE = 120  # questions made from claims
+SOURCES = ("idisk1-mskcc", "lffy", "tcm-mkg-chp", "yinshan-zhengyao")  # English, old and new
 WITHHELD = 150  # questions made from a source
 CASES, TRAIN = "tcmeval_sdt/Validation_TCM_Data_v1.json", "tcmeval_sdt/Train_TCM_Data_v1.json"
 DIAGNOSIS, EXAM = "mtcmb-dev/TCM-Diagnosis.jsonl", "mtcmb-dev/TCM-ED-A.jsonl"

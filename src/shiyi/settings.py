@@ -111,7 +111,7 @@ class RecallSettings:
     vector_k: Int = 10  # TOSRR
     merged_k: Int = 15  # TOSRR
     merge: Literal["reciprocal_rank", "union"] = "reciprocal_rank"  # TOSRR: union
-    reranker: str = ""  # cosine, or a cross-encoder by name: orders what was recalled
+    reranker: str = ""  # orders what was recalled: cosine, cosine:MODEL, a cross-encoder by name
     unit: Literal["spo_t", "spo"] = "spo_t"  # TOSRR; spo leaves passages and definitions out
     chunking: Literal["macro_micro", "macro", "micro"] = "macro_micro"  # TCM-DiffRAG
     documents_k: Int = 20  # TCM-DiffRAG

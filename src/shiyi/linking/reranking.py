@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shiyi.errors import OutsideError, ReplyError, UsageError
-from shiyi.linking.embedding.embedder import Embedder, cross_encoder
+from shiyi.linking.embedding.embedder import Embedder, cross_encoder, open_embedder
 from shiyi.linking.linker import Linker
 from shiyi.model.answer import Mention
 from shiyi.prompts.chat import ChatModel, parse_object
@@ -124,17 +124,21 @@ COSINE: Final = "cosine"
 
 
 def open_reranker(name: str, embedder: Embedder | None) -> Reranker | None:
-    """Return what ``recall.reranker`` names: nothing, cosines of the embedder, or a cross-encoder.
+    """Return what ``recall.reranker`` names: nothing, cosines, or a cross-encoder.
+
+    ``cosine`` takes the vectors of ``embedder``, ``cosine:NAME`` those of the model of that name.
 
     Raise ``MissingExtraError`` without the extra, ``UsageError`` where no such model can be read.
     """
     if not name:
         return None
-    if name == COSINE:
-        if embedder is None:
-            raise UsageError("recall.reranker: cosine needs an embedding model, and there is none")
-        return lambda question, texts: _cosines(embedder, question, texts)
-    return cross_encoder(name)
+    kind, _, other = name.partition(":")
+    if kind != COSINE:
+        return cross_encoder(name)
+    model = open_embedder(other) if other else embedder
+    if model is None:
+        raise UsageError("recall.reranker: cosine needs an embedding model, and there is none")
+    return lambda question, texts: _cosines(model, question, texts)
 
 
 def _cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:

@@ -42,11 +42,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a small cross-encoder of random weights."""
+    return bert("BertForSequenceClassification", tmp_path_factory.mktemp("cross"))
+
+
+def bert(architecture: str, folder: Path) -> Path:
     transformers = pytest.importorskip("transformers")
     import torch
 
-    folder = tmp_path_factory.mktemp("cross") / "encoder"
-    folder.mkdir()
     pieces = [
         "[PAD]",
         "[UNK]",
@@ -69,7 +71,7 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "intermediate_size": 16,
     }
     config = transformers.BertConfig(vocab_size=64, num_labels=1, **shape)
-    transformers.BertForSequenceClassification(config).save_pretrained(str(folder))
+    getattr(transformers, architecture)(config).save_pretrained(str(folder))
     return folder
 
 
@@ -115,6 +117,11 @@ def test_unknown_model_is_refused_with_advice() -> None:
     assert open_reranker("", open_shipped()) is None
 
 
+def test_model_without_scores_is_no_cross_encoder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="write cosine:"):
+        open_reranker(str(bert("BertModel", tmp_path)), None)
+
+
 def test_fine_tuning_draws_names_of_one_thing_together(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,12 +154,12 @@ def spot(reranker: str) -> tuple[list[str], list[float]]:
     return [claim for claim, _ in trace.claims], scores
 
 
-def test_a_reranker_changes_what_is_read(cross_encoder: Path) -> None:
+def test_a_reranker_changes_what_is_read(model: Path, cross_encoder: Path) -> None:
     plain, none = spot("")
     by_cosine, cosines = spot("cosine")
     by_encoder, scores = spot(str(cross_encoder))
+    by_other, likenesses = spot(f"cosine:{model}")
     assert none == []
-    assert plain != by_cosine
-    assert by_encoder != plain
-    for group in (cosines, scores):
+    assert len({tuple(each) for each in (plain, by_cosine, by_encoder, by_other)}) == 4
+    for group in (cosines, scores, likenesses):
         assert group == sorted(group, reverse=True) != []
