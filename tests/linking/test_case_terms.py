@@ -3,6 +3,7 @@ import json
 import lzma
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from typing_extensions import override
 
 from shiyi.artefacts import artefact
 from shiyi.errors import FormatError
+from shiyi.ingest.cases.term_matches import Terms
 from shiyi.linking.case_terms import CURATED, LayerEntry, LayerLink, euphemisms, link_layers
 from shiyi.linking.embedding.embedder import Embedder, Vectors, open_shipped
 from shiyi.linking.labels import PREFERRED, LabelIndex
@@ -60,8 +62,9 @@ def test_many_cases_share_term_in_one_direction() -> None:
         ("8", "10"),
         ("20", "10"),
     }
-    assert pairs(link_layers(cases, terms, Planted(), 0.3, "term_to_case")) == {("8", "10")}
-    assert pairs(link_layers(cases, terms, Planted(), 0.3, "mutual")) == {("8", "10")}
+    for direction in ("term_to_case", "mutual"):
+        settings = replace(LinkingSettings(layer_distance=0.3), layer_direction=direction)
+        assert pairs(Terms(terms, Planted(), settings)._near(cases)) == {("8", "10")}
 
 
 def test_mutual_flag_is_on_links_of_every_direction() -> None:

@@ -14,11 +14,20 @@ from tests.tables import cases
 
 # an option, another value, the method, and questions one of which it answers otherwise
 OPTIONS = cases("answering", "method_options")
-SECTIONS = ("recall", "reflection", "terms", "chain", "paths", "pagerank", "baselines")
+SECTIONS = (
+    "recall", "reflection", "terms", "chain", "paths", "pagerank", "baselines", "linking", "answer",
+    "understanding",
+)  # fmt: skip
 ELSEWHERE = {  # options that need a base of their own: the module that shows their effect
     "terms.cases": "answering/methods/test_samples.py",
     "chain.school": "answering/knowledge/test_overlay.py",
     "chain.overlay": "answering/knowledge/test_overlay.py",
+    "linking.embedder": "linking/embedding/test_embedder.py",
+    "linking.candidates": "linking/test_reranking.py",
+    "linking.pick_from": "linking/test_reranking.py",
+    "linking.layer_direction": "linking/test_case_terms.py",
+    "answer.country": "answering/sections/test_conclusion.py",
+    "answer.max_question_chars": "answering/test_pipeline.py",
     "baselines.hops": "reasoning/embeddings/test_baselines.py",
 }
 
@@ -66,4 +75,4 @@ def test_no_option_of_a_method_is_left_out() -> None:
     tests = Path(__file__).parents[2]
     for option, module in ELSEWHERE.items():
         key = option.rpartition(".")[2]
-        assert re.search(rf"\b{key}\b", (tests / module).read_text("utf-8")), option
+        assert re.search(rf"(?i)(?:\b|_){key}\b", (tests / module).read_text("utf-8")), option
