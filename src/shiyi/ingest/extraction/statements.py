@@ -129,13 +129,10 @@ class StatementReader:
 def states_use_alone(quote: str, name: str) -> bool:
     """Return whether each sentence with ``name`` of a folded quote states a use and no harm."""
     used, harmful = pattern("only-used").search, pattern("harmful").search
-    with_name = [each.split(",") for each in _SENTENCE.split(quote) if name in each]
-    return bool(with_name) and not any(
-        (harmful(clause.replace(name, "")) or not used(clause))
-        if name in clause
-        else (harmful(clause) and not used(clause))
-        for sentence in with_name
-        for clause in sentence
+    clauses = [c for each in _SENTENCE.split(quote) if name in each for c in each.split(",")]
+    return bool(clauses) and all(
+        used(c) and not harmful(c.replace(name, "")) if name in c else used(c) or not harmful(c)
+        for c in clauses
     )
 
 

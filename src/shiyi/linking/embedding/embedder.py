@@ -175,9 +175,7 @@ def cross_encoder(name: str) -> Callable[[str, Sequence[str]], list[float]]:
             "give the name of one, its folder, or cosine"
         ) from fault
     if any(each.endswith("Model") for each in model.config.architectures or ()):
-        raise UsageError(  # its scores would be those of new, random weights
-            f"recall.reranker: {name} is no cross-encoder; write cosine:{name} for its vectors"
-        )
+        raise UsageError(f"recall.reranker: {name} is no cross-encoder; write cosine:{name}")
 
     def score(question: str, texts: Sequence[str]) -> list[float]:
         pairs = [(question, text) for text in texts]
