@@ -46,7 +46,7 @@ HEAD = """# {title}
 Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`, the load of the machine {load}.
 Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a method with the first column
 on the same items (exact McNemar for right or wrong, else paired bootstrap). File names are relative to the
-data folder; [how to evaluate](../../how-to/evaluation.md) explains the columns and figures.
+data folder; [how to evaluate](../../docs/how-to/evaluation.md) explains the columns and figures.
 """
 
 
@@ -216,7 +216,7 @@ def cases(w: Writer) -> None:
     if report:
         parts.append(section(file, report))
         parts.append(
-            "Embeddings (`--method fused`) take minutes: see [../reasoning.md](../reasoning.md).\n"
+            "Embeddings (`--method fused`) take minutes: see [reasoning](../../docs/explanation/reasoning.md).\n"
         )
     w.page("cases", "Patterns, herbs, confidences", parts)
 

@@ -64,7 +64,7 @@ def test_many_cases_share_term_in_one_direction() -> None:
     }
     for direction in ("term_to_case", "mutual"):
         settings = replace(LinkingSettings(layer_distance=0.3), layer_direction=direction)
-        assert pairs(Terms(tuple(terms), Planted(), settings)._near(cases)) == {("8", "10")}
+        assert pairs(Terms(tuple(terms), Planted(), settings)._link_nearest(cases)) == {("8", "10")}
 
 
 def test_mutual_flag_is_on_links_of_every_direction() -> None:
