@@ -105,11 +105,7 @@ def _find_stated(
 def _by_clauses(
     clauses: Sequence[Sentence], premises: Sequence[Premise], topics: Collection[Names]
 ) -> tuple[set[int], str]:
-    """Return the claims that clauses state, or why one of them is not verified.
-
-    A clause that names no subject goes on about that of the clause before it; one that names no
-    end at all introduces the others.
-    """
+    """Return the claims that clauses state, or why one of them is not verified."""
     groups = tuple(_groups(premises))
     stated: set[int] = set()
     for clause in clauses:

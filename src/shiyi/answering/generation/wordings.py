@@ -137,10 +137,7 @@ class Wording:
                 return
 
     def _stops(self, name: Units, units: Units, at: int, left: int) -> Iterator[int]:
-        """Yield where a name stops that goes on at a place, with synonyms and words between.
-
-        ``left``: units of the whole name that are not left out.
-        """
+        """Yield where a name stops that goes on at a place, with synonyms and words between."""
         if not name:
             yield at
             return
@@ -296,11 +293,7 @@ def _list_clause_keys(clause: Sentence) -> Iterator[tuple[str, bool]]:
 
 
 def _parts(clause: Sentence) -> Iterator[Units]:
-    """Yield the parts of a clause that a sentence may repeat.
-
-    A negation or a word such as up states nothing by itself, so it only comes with what stands
-    beside it; so does what is denied with its denial.
-    """
+    """Yield the parts of a clause that a sentence may repeat."""
     units, words = clause.units, clause.vocabulary.words
     negations, dependent = words("class:negation"), words("class:dependent")
     for start, first in enumerate(units):

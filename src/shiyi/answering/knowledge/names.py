@@ -38,12 +38,7 @@ class Names:
         self.of = lru_cache(_CACHED)(self._of)
 
     def _of(self, iri: str) -> frozenset[str]:
-        """Return the labels of a concept in both languages, with abbreviations.
-
-        An abbreviation is a part of a label that no label of another concept has: most words of an
-        English one or its last word, a run of most characters of a Chinese one. A word of form
-        (root, supplement) may be left out where what remains names nothing else.
-        """
+        """Return the labels of a concept in both languages, with abbreviations."""
         labels = tuple(self._labels(iri))
         short = (part for label in labels for part in abbreviations(label))
         cores = (

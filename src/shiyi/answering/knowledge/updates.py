@@ -340,11 +340,7 @@ Stated = dict[str, tuple[int, float]]  # how many claims, and the sum of their c
 def _check_own_writes(
     store: QuadStore, file: FactFile, facts: Facts, claims: Collection[str]
 ) -> None:
-    """Raise ``IndexMismatchError`` where others have written claims to a remote store.
-
-    The engine counts the accepted claims and adds up their confidences, by the first two digits
-    of their IRIs; ``claims`` changed since the build.
-    """
+    """Raise ``IndexMismatchError`` where others have written claims to a remote store."""
     expected = _counted_claims(file)
     for sign, of in ((-1, file.facts), (1, facts)):
         for fact in (f for claim in claims for f in of.by_claim.get(claim, ()) if not f.derived):

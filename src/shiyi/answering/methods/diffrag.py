@@ -169,11 +169,7 @@ def _trace_step(by: str, chains: Iterable[Chain]) -> Mapping[str, Any]:
 def _match_chains(
     query: Query, runtime: Runtime, embedder: Embedder, chains: Sequence[Chain]
 ) -> tuple[tuple[RankedFact, ...], list[Mapping[str, Any]]]:
-    """Match each triple with the claims at what the triples before it reached (cosine, top k).
-
-    The entities of the question are linked first, and matching goes on from them; what is matched
-    anywhere else in the graph is stored where it touches the question.
-    """
+    """Match each triple with the claims at what the triples before it reached (cosine, top k)."""
     scores: dict[str, float] = {}
     facts: dict[str, Fact] = {}
     steps: list[Mapping[str, Any]] = []
@@ -248,10 +244,7 @@ def _sentence(facts: Facts, fact: Fact, language: str) -> str:
 def _answer_chains(
     query: Query, runtime: Runtime, embedder: Embedder | None
 ) -> tuple[list[Fact], list[Mapping[str, Any]]]:
-    """Return the claims that the answer to a like question went through before.
-
-    Questions that a school answered count for that school alone.
-    """
+    """Return the claims that the answer to a like question went through before."""
     school = runtime.school
     chosen = {school.iri} if school else {""}
     if school and runtime.settings.chain.overlay == BOTH:
@@ -293,10 +286,7 @@ def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[F
 
 
 def _texts_of(runtime: Runtime, micro: Iterable[RankedFact]) -> tuple[Unit, ...]:
-    """Return the texts that the best matched triples stand in (M1, M2).
-
-    They are passages of books, reasoning of the school, and the claims in words with their notes.
-    """
+    """Return the texts that the best matched triples stand in (M1, M2)."""
     best = [fact.fact.claim for fact in micro][: runtime.settings.recall.documents_k]
     units = (u for library in _libraries(runtime) for u in library.texts_of(best, _UNDER))
     return tuple({(u.iri, u.kind): u for u in units}.values())

@@ -52,10 +52,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
 
 
 def _recall_units(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str, Any]]]:
-    """Recall by words and by meaning, and merge: by reciprocal rank, or as a plain union.
-
-    ``recall.reranker`` then puts what was recalled in an order of its own.
-    """
+    """Recall by words and by meaning, and merge: by reciprocal rank, or as a plain union."""
     settings = runtime.settings.recall
     kinds = (CLAIM,) if settings.unit == "spo" else ()
     library, asked = runtime.library, text.splitlines()

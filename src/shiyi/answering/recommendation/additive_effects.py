@@ -71,6 +71,10 @@ class SharedEffects:
         some = [r for r in self.records if set(r.end).intersection(things)]
         return bool(some) and any(other in r.end for r in self.records if r not in some)
 
+    def is_within(self, things: frozenset[str]) -> bool:
+        """Return whether each of them has a name among some things."""
+        return all(not things.isdisjoint(r.end) for r in self.records)
+
 
 def find_shared(
     safety: Safety, ends: Iterable[tuple[str, ...]], *, include_all: bool = False

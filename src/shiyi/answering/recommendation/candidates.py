@@ -43,10 +43,7 @@ class Candidate:
 
     @property
     def support(self) -> float:
-        """Add up the scores of the best paths, one from each concept through each middle.
-
-        A way from a broader symptom, or by what an effect is for, counts half.
-        """
+        """Add up the scores of the best paths, one from each concept through each middle."""
         best: dict[tuple[str, str], float] = {}
         for path in self.paths:
             key = (path.hops[0].start, path.hops[-1].start)
@@ -74,11 +71,7 @@ class Candidate:
         return path.score * (_BESIDE if half else 1.0)
 
     def reason(self) -> tuple[Path, ...]:
-        """Return the ways that explain it best, one from each concept of the question.
-
-        All run through the same pattern (or through none): the one that most of what was asked
-        leads to, then the shortest, then the surest. What an effect is for comes last.
-        """
+        """Return the ways that explain it best, one from each concept of the question."""
         ways: dict[tuple[str, ...], dict[str, Path]] = {}
         for path in sorted(self.paths, key=_plainest):
             ways.setdefault(path.entities[1:-1], {}).setdefault(path.entities[0], path)
@@ -175,11 +168,7 @@ def _is_plain_food(iri: str, facts: Facts) -> bool:
 
 
 def _best_paths(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list[Path]]:
-    """Keep the best path to each candidate, ``k`` diverse ones in all, and what they lead to.
-
-    No more than four run through one middle while others are left (:func:`diverse`). What fits a
-    season without a path stays.
-    """
+    """Keep the best path to each candidate, ``k`` diverse ones in all, and what they lead to."""
     listed = list(opened)
     first = {c.iri: c.best_path() for c in listed if c.paths}
     paths = diverse(first.values(), k, per_end=1)
@@ -220,10 +209,7 @@ def _place(name: str, candidate: Candidate) -> tuple[object, ...]:
 def _relax_wants(
     pool: Iterable[Candidate], parsed: Question, facts: Facts
 ) -> Iterator[list[Candidate]]:
-    """Yield what may stand in where nothing that fits is left: of the form first, then of another.
-
-    Where a season was asked for too, the form is stored.
-    """
+    """Yield what may stand in where nothing fits: of the form first, then of another."""
     methods, rest = set(_methods(parsed)), [c for c in pool if not c.fits]
     yield [c for c in rest if not methods or _ingredients_of(c.iri, facts) & methods]
     if not parsed.seasons:

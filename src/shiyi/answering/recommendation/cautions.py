@@ -113,10 +113,7 @@ _MOST, _MOST_STATES = 2, 3
 
 
 def write_vetoed(context: AnswerContext, choice: Candidates, part: Contribution) -> None:
-    """Warn of what the asker's own states rule out; write the first that they forbid.
-
-    Where nothing is recommended, the first that they warn of is written too.
-    """
+    """Warn of what the asker's own states rule out; write the first that they forbid."""
     own = {*context.parsed.ailments}
     for found in (f for candidate in choice.vetoed[:_MOST] for f in candidate.vetoes):
         chosen = found.against in own or (found.left_out and found.material == found.against)

@@ -11,6 +11,7 @@ from shiyi.answering.recommendation.additive_effects import (
     write_additive_effects,
 )
 from shiyi.answering.safety import Finding
+from shiyi.answering.sections.guidance import Guide
 from shiyi.answering.sections.lists import write_composition, write_group
 from shiyi.answering.sections.records import write_grave_note, write_record
 from shiyi.answering.sections.terms import child_first
@@ -22,10 +23,12 @@ from shiyi.answering.sections.verdicts import (
     benefits,
     distinguish,
     lead,
+    level_of,
     list_rated,
     name_of,
     patterns_behind,
     verdict_key,
+    write_beside,
     write_others,
     write_symptoms,
     write_toxic_verdict,
@@ -55,19 +58,23 @@ _ALCOHOL: Final = resource("drug-ethanol").value
 _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are checked
 
 
-def write_compatibility(context: AnswerContext) -> Contribution:
-    """Write the verdict on each pair with its grounds, and in one sentence what stays unknown."""
+def write_compatibility(context: AnswerContext, guides: Sequence[Guide] = ()) -> Contribution:
+    """Write the verdict on each pair, but for what statements of ``guides`` judge, with reasons."""
     part, alone, silent = Contribution(), list[str](), list[_Silent]()
     apart = context.parsed.wants("compare") and not context.parsed.person.drugs
+    ends = [each.ends for each in guides]
     several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
     adding = find_shared(context.safety, context.parsed.intake) if several and not apart else ()
+    adding = tuple(e for e in adding if not any(e.is_within(near) for near in ends))
     cases = [assess_case(context, group) for group in context.parsed.groups[:_CHECKED]]
     findings = [finding for case in cases for finding in case.found]
     for each in findings:
         part.warn(context, each, is_stated=True)
         part.paths += [f.path(f.subject) for f in each.stated_claims[:1]]
-    stated_findings = _drop_implied(context, findings)
-    level = write_verdicts(context, stated_findings, part)
+    stated, beside = _sort_by_statements(
+        context, [f for case in cases for f in _drop_implied(context, case.found)], guides
+    )
+    level = write_verdicts(context, stated, part)
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
             _poisons(context, case.materials, part, level)
@@ -76,22 +83,25 @@ def write_compatibility(context: AnswerContext) -> Contribution:
             _poisons(context, case.senses, part, level)
             alone.append(case.senses[0])
         else:
-            silent += _write_verdict(context, case, adding, part, level)
+            settled = all(any(g.settles(f) for g in guides) for f in case.found)
+            silent += _write_verdict(context, case, adding, part, level, is_told=settled)
+    if beside:
+        write_beside(context, beside, part)
     if adding:
         write_additive_effects(context, adding, part)
     distinguish(context, part)
-    _write_groups(context, part)
-    _write_implied(context, stated_findings, part)
+    _write_groups(context, part, beside=bool(findings))
+    _write_implied(context, stated, part)
     if rest := context.parsed.groups[_CHECKED:]:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
     if alone:
         part.extend(write_record(context, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
-    _write_unrecorded(context, silent, part, level)
+    _write_unrecorded(context, _leave_untold(silent, ends), part, level or "stated" * bool(guides))
     _write_no_allergen(context, cases, part)
     _child_first(context, part)
-    if not part.opening.lines:
+    if not (part.opening.lines or guides):
         names = context.verbalizer.names(context.parsed.materials)
         part.opening.add(context.verbalizer.verbalize("o_sheet", items=names))
     _write_closing(context, part, findings, level)
@@ -101,13 +111,40 @@ def write_compatibility(context: AnswerContext) -> Contribution:
 _Silent = tuple[tuple[str, ...], tuple[str, ...]]  # what one name means, and what it meets unheard
 
 
+def _sort_by_statements(
+    context: AnswerContext, findings: Iterable[Finding], guides: Sequence[Guide]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return what is stated as a verdict, and what only beside a statement that allows it."""
+    stated, beside = list[Finding](), list[Finding]()
+    for each in findings:
+        settled = [guide for guide in guides if guide.settles(each)]
+        if not settled:
+            stated.append(each)
+        elif level_of(context, each) in BARRING:
+            ill = context.facts.is_a(each.against, SHIYI.Disease)
+            joined = each.severity == "interaction"
+            allowed = all(g.verdict == "yes" if ill or joined else g.allows for g in settled)
+            if not (allowed and joined and each.through):
+                (beside if allowed and not joined else stated).append(each)
+    return stated, beside
+
+
+def _leave_untold(silent: Iterable[_Silent], ends: Sequence[frozenset[str]]) -> list[_Silent]:
+    """Return of which pairs nothing is recorded and no statement speaks."""
+    left = (
+        (senses, tuple(t for t in targets if not any({senses[0], t} <= each for each in ends)))
+        for senses, targets in silent
+    )
+    return [each for each in left if each[1]]
+
+
 def _drop_implied(context: AnswerContext, findings: Sequence[Finding]) -> list[Finding]:
-    """Leave out a state that a medicine implies where a thing meets what is named itself."""
+    """Leave out states that a medicine implies where a thing meets what is named itself."""
     parsed = context.parsed
-    states = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
-    states |= {*_stated_conditions(context)}
-    met = {f.material for f in findings if f.against in states}
-    return [f for f in findings if f.against in states or f.material not in met]
+    stated = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
+    stated |= {*_stated_conditions(context)}
+    met = any(f.against in stated for f in findings)
+    return [f for f in findings if f.against in stated or not met]
 
 
 def _stated_conditions(context: AnswerContext) -> tuple[str, ...]:
@@ -128,6 +165,8 @@ def _write_verdict(
     adding: Iterable[SharedEffects],
     part: Contribution,
     level: str,
+    *,
+    is_told: bool,
 ) -> list[_Silent]:
     """Write what is recorded of one thing besides its verdict; return what nothing is known of."""
     met = {f.material for f in case.found}
@@ -138,7 +177,8 @@ def _write_verdict(
     _poisons(context, [m for m in case.senses if m not in aside], part, level)
     for poison in (p for m in aside for p in context.safety.poisons(m)):
         part.warn(context, poison, is_stated=True)
-    _of_kin_only(context, case, part)
+    if not is_told:
+        _of_kin_only(context, case, part)
     possible = not case.is_barred and sum(_possible(context, m, part) for m in case.senses) > 0
     silent = _write_use_only(context, case, part, possible, adding, level)
     if not case.found:
@@ -192,7 +232,7 @@ def _child_first(context: AnswerContext, part: Contribution) -> None:
         part.opening.lines[:0] = section.lines
 
 
-def _write_groups(context: AnswerContext, part: Contribution) -> None:
+def _write_groups(context: AnswerContext, part: Contribution, *, beside: bool) -> None:
     """Write of groups of foods, and of constituents that nothing is recorded of."""
     states, verbalizer = context.parsed.states, context.verbalizer
     if not states:
@@ -207,10 +247,10 @@ def _write_groups(context: AnswerContext, part: Contribution) -> None:
         and context.facts.is_a(m.iri, *_UNHELD)
         and not meant.intersection(m.alternatives)
     ]
-    if unheld:
-        part.missing.append(
-            verbalizer.verbalize("m_pair", x=verbalizer.names(unheld), y=verbalizer.names(states))
-        )
+    states = context.parsed.drugs if beside else states
+    if unheld and states:
+        values = {"x": verbalizer.names(unheld), "y": verbalizer.names(states)}
+        part.missing.append(verbalizer.verbalize("m_pair", **values))
 
 
 def _write_implied(context: AnswerContext, stated: Iterable[Finding], part: Contribution) -> None:

@@ -1,17 +1,18 @@
 """Everyday statements that answer a question, chosen by what it names, its topic and its words."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, Fact
 from shiyi.answering.retrieval.library import telling_words
+from shiyi.answering.safety import Finding
 from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.question import CHILDREN, Question
 from shiyi.answering.wording.draft import AnswerContext, ComposedAnswer, Contribution, Piece
 from shiyi.answering.wording.verbalization import capital, finish
-from shiyi.linking.normalization import fold
+from shiyi.linking.normalization import fold, has_cjk, space_words
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.model.iris import resource
 from shiyi.ontology.lexicon import cues
@@ -29,6 +30,7 @@ _BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
     "list": ("meaning", "eat", "use"),
 }  # fmt: skip
 _LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
+_OF_ONE: Final = frozenset({"effect", "meaning", "regulation", "nature"})  # topics, of no pair
 _BESIDE: Final = frozenset({"eat", "avoid", "doctor"})  # topics that open a list, and replace none
 _PAIRED: Final = frozenset({"timing", "amount", "use", "reason"})  # a judgement of a pair tells too
 _ALLOWING: Final = frozenset({"yes", "limited"})
@@ -44,6 +46,7 @@ _MOST, _MOST_THINGS = 2, 3
 # of a statement; of 84 questions that one answers, topics alone find it in 51, with words in 61
 _POINTS: Final = (0.9, 0.5, 0.3, 0.0)  # by rank
 _OF_PAIR, _OF_KIN, _WORD, _SHARE = 0.5, -0.8, 0.25, 1.0
+_FURTHER: Final = 0.5  # of the points of a pair, for each further thing that is named
 _MOST_WORDS, _FEWEST_WORDS = 4, 2  # shared words that count; words that a share is of
 _LEAST: Final = (0.35, 1.2)  # points by words alone that answer; where a topic is asked for
 _CONCLUDED: Final = {
@@ -65,8 +68,7 @@ Reach = dict[str, dict[int, int]]  # concept -> number of the thing that leads t
 class Guide:
     """A statement with its qualifiers, and how well it meets the question.
 
-    ``origin`` numbers the thing of the question that its subject is or is near to, ``beside`` those
-    of what it is about, and ``covers`` all that either is near to.
+    Things of the question are numbered: of its subject, beside it, and all that it ``covers``.
     """
 
     fact: Fact
@@ -79,6 +81,17 @@ class Guide:
     covers: frozenset[int]
     rank: int = _OTHER
     points: float = 0.0
+    ends: frozenset[str] = frozenset()
+
+    def settles(self, finding: Finding) -> bool:
+        """Return whether it speaks of what a finding joins, and judges it."""
+        both = {finding.material, finding.against}
+        return self.topic not in _OF_ONE and self.ends.issuperset(both)
+
+    @property
+    def allows(self) -> bool:
+        """Return whether it lets something be had, perhaps within limits."""
+        return self.verdict in _ALLOWING and self.topic != "effect"
 
     @property
     def is_of_pair(self) -> bool:
@@ -135,7 +148,9 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     guides = [g for g in near if not _is_overruled(context, g)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     guides.sort(key=lambda each: _order(each, order))
-    return _choose(guides, len(parsed.groups), topics[0])
+    chosen = _choose(guides, named, len(parsed.groups), topics[0])
+    ends = {g: (i for i, near in reach.items() if not g.covers.isdisjoint(near)) for g in chosen}
+    return tuple(replace(guide, ends=frozenset(found)) for guide, found in ends.items())
 
 
 def _find_opposed(context: AnswerContext) -> frozenset[str]:
@@ -147,7 +162,7 @@ def _find_opposed(context: AnswerContext) -> frozenset[str]:
 
 def _is_overruled(context: AnswerContext, guide: Guide) -> bool:
     """Return whether a thing is allowed by a statement and contraindicated by something else."""
-    if guide.verdict not in _ALLOWING or guide.topic == "effect":
+    if not guide.allows:
         return False
     question, near = context.parsed, context.facts.above
     group = question.groups[guide.origin] if guide.origin < len(question.groups) else ()
@@ -196,8 +211,10 @@ def _neighbours(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
     facts = context.facts
     above = facts.above(iri)
     yield from zip(above, (0, *range(_BROADER, _BROADER + len(above))), strict=False)
-    for broader in above:
-        yield from ((fact.object, _JUDGED_AS) for fact in facts.of(broader, SHIYI.judgedAs))
+    for near in above:
+        for fact in facts.of(near, SHIYI.judgedAs):  # what an illness may have is not of its drug
+            ill = facts.is_a(fact.object, *AILMENT)
+            yield fact.object, _JUDGED_AS if ill else _BROADER
     if facts.is_a(iri, *AILMENT, SHIYI.Population, SHIYI.Drug):
         yield from ((narrower, _NARROWER) for narrower in facts.below(iri)[1:])
     else:
@@ -221,8 +238,14 @@ def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Gu
                 if len(beside) == len(about):
                     distance = far + sum(d for d, _ in beside)
                     others = tuple(o for _, o in beside)
-                    covers = frozenset(o for name in (iri, *about) for o in reach[name])
+                    covers = _find_covered(reach, (iri, *about))
                     yield Guide(fact, topic, about, verdict, origin, others, distance, covers)
+
+
+def _find_covered(reach: Reach, ends: Iterable[str]) -> frozenset[int]:
+    """Return which things are near to some concepts, those that only imply one if none is."""
+    near = [(o, d) for each in ends for o, d in reach[each].items()]
+    return frozenset(o for o, d in near if d != _JUDGED_AS) or frozenset(o for o, _ in near)
 
 
 def _topics(parsed: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -277,19 +300,28 @@ def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Gu
     asked = telling_words(left) - telling_words(verbalizer.name(guide.fact.subject))
     asked = frozenset(w for w in asked if not w.isdecimal() and not question.frame.is_repeated)
     things = len(named) if question.wants(*_OF_BOTH) else len(question.groups)
-    missed = (words[origin] for origin in range(things) if origin not in guide.covers)
+    spaced = fold(text) if has_cjk(text) else space_words(fold(text))
+    spoken = {o for o, ws in enumerate(words[:things]) if any(_has_word(spaced, w) for w in ws)}
+    missed = {*range(things)}.difference(guide.covers, spoken)
     own = (*question.person.states, *question.person.drugs, *question.person.allergies)
     unmet = question.wants("may") and {*own}.difference(*named) and max(guide.covers) < len(named)
-    folded, wordy = fold(text), rank == _OTHER or guide.topic == "substitute"
-    if wordy and (unmet or not all(any(fold(w) in folded for w in ws) for ws in missed)):
+    if (rank == _OTHER or guide.topic == "substitute") and (unmet or missed):
         return guide  # of one of the things alone
     shared = asked & telling_words(text)
-    points = _POINTS[rank] + _OF_PAIR * (bool(guide.about) and rank <= _BY_KIND)
+    together = len(guide.covers.intersection(range(len(named))) | spoken)
+    joins = bool(guide.about) + _FURTHER * max(together - 2, 0)
+    points = _POINTS[rank] + _OF_PAIR * joins * (rank <= _BY_KIND)
     points += _OF_KIN * (guide.distance >= _SOURCE and not guide.about) + _WORD * min(
         len(shared), _MOST_WORDS
     )
     points += _SHARE * len(shared) / max(_FEWEST_WORDS, len(asked))
-    return replace(guide, rank=rank, points=points)
+    return replace(guide, rank=rank, points=points, covers=guide.covers | spoken)
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Return whether a text has a word, of two characters or more."""
+    whole = fold(word) if has_cjk(text) else space_words(fold(word))
+    return len(whole.strip()) > 1 and whole in text
 
 
 _OF_BOTH: Final = ("may", "avoid", "evidence")  # asks for which a state that is named matters
@@ -302,34 +334,27 @@ def _order(guide: Guide, topics: Mapping[str, int]) -> tuple[float, int, int, in
     return -guide.points, guide.rank, guide.distance, place, gravity, guide.fact.claim
 
 
-def _choose(found: Sequence[Guide], things: int, clear: tuple[str, ...]) -> tuple[Guide, ...]:
-    """Return the best statement with those that are as good, what is barred first.
-
-    ``things`` counts the foods and the like that are named: they come before all else.
-    """
+def _choose(
+    found: Sequence[Guide], named: Senses, things: int, clear: tuple[str, ...]
+) -> tuple[Guide, ...]:
+    """Return the best statement with those that are as good, what is barred first."""
     if not found:
         return ()
     best = found[0]
-    guides = (g for g in found if g.is_of_pair and g.topic != "effect")
-    barred = [g for g in guides if g.verdict in ("no", "ask")][:1]
-    chosen = [*(g for g in barred if best.topic != "effect" or g.verdict == "no"), best]
-    rest = [g for g in found[1:] if g.about or g.origin < things or best.origin >= things]
-    chosen += [g for g in rest if g.rank == best.rank and _adds(g, best, clear)]
-    seen: dict[object, Guide] = {}
-    for guide in chosen:  # one of each pair and topic
-        ends = frozenset((guide.origin, *guide.beside))
-        seen.setdefault((ends, guide.topic not in JUDGED and guide.topic), guide)
-    once = {guide.fact.claim: guide for guide in seen.values()}
-    return tuple(once.values())[: _MOST_THINGS if things > 1 else _MOST]
-
-
-def _adds(guide: Guide, best: Guide, clear: tuple[str, ...]) -> bool:
-    """Return whether a statement answers what the best one leaves open."""
-    if best.about and not guide.about:
-        return guide.topic in clear
-    if guide.about:
-        return guide.origin != best.origin or guide.beside != best.beside
-    return guide.topic != best.topic if len(clear) > 1 else guide.origin != best.origin
+    judged = (g for g in found if g.is_of_pair and g.topic != "effect")
+    barred = next((g for g in judged if g.verdict in _GRAVE), best)
+    first = barred.verdict == "no" or (best.topic != "effect" and barred.covers - best.covers)
+    chosen = [barred, best] if first and barred != best else [best]
+    every = frozenset(range(len(named)))
+    for guide in found:  # each tells of things together or of a topic that others leave open
+        topics = {g.topic for g in chosen}
+        topics |= _PAIRED if any(g.is_of_pair for g in chosen) else set()
+        asked = guide.topic in clear and guide.topic not in topics
+        new = not any(guide.covers & every <= g.covers for g in chosen)
+        near = guide.about or guide.origin < things or best.origin >= things
+        if guide.rank == best.rank and near and (asked or new):
+            chosen.append(guide)
+    return tuple(chosen[: _MOST_THINGS if things > 1 else _MOST])
 
 
 def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
@@ -352,10 +377,11 @@ def is_mild(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     return any(g.verdict for g in chosen) and {g.verdict for g in chosen} <= {"", "yes", "unknown"}
 
 
-def covers_things(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
-    """Return whether statements are of every food and the like that is asked about."""
+def covers_things(context: AnswerContext, chosen: Sequence[Guide], *, drugs: bool = False) -> bool:
+    """Return whether statements are of every food and the like, or medicine, that is named."""
     covered = frozenset[int]().union(*(guide.covers for guide in chosen))
-    return bool(chosen) and covered.issuperset(range(len(context.parsed.groups)))
+    named = len(context.parsed.groups) + (len(context.parsed.drugs) if drugs else 0)
+    return bool(chosen) and covered.issuperset(range(named))
 
 
 def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribution:

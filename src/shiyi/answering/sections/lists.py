@@ -404,10 +404,7 @@ def _place(key: Key) -> int:
 def write_school(
     context: AnswerContext, retrieved: Retrieval, school: str, written: Collection[str]
 ) -> Contribution:
-    """Write the claims of a school that a method found, best first, each as one line.
-
-    What does good is left out where the safety check speaks against it.
-    """
+    """Write the claims of a school that a method found, best first, each as one line."""
     part = Contribution()
     facts = [f for f in (claim.fact for claim in retrieved.claims) if f.origin == school]
     for fact in facts if not context.parsed.urgent else ():

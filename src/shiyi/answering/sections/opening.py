@@ -107,7 +107,9 @@ def _stop(context: AnswerContext, part: Contribution) -> None:
     drugs = verbalizer.names(context.parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
     text = verbalizer.verbalize("s_stop", drugs=drugs)
     part.warnings.append(SafetyWarning("caution", text))
-    part.opening.add(text)
+    part.shown.add(text)
+    first = context.parsed.asks[0] == "stop_medicine" or context.parsed.urgent
+    (part.opening if first else part.section("h_doctor")).add(text)
 
 
 def _of_turn(context: AnswerContext, part: Contribution) -> None:

@@ -58,12 +58,7 @@ class Pivots:
 
 
 def find_pivots(runtime: Runtime, request: AskRequest, asks: int = _ASKS) -> Pivots:
-    """Return the smallest sets of up to three claims that decide what an answer says.
-
-    For each outcome the sets of one size are tried before larger ones. A set is extended by the
-    claims that the outcome rests on while that set is withheld, so no smaller set is left out
-    (Reiter 1987, hitting sets). A derived claim stands for the claims it is derived from.
-    """
+    """Return the smallest sets of up to three claims that decide what an answer says."""
     search = _Search(runtime, request, asks)
     answer, pivots = search.base, list[Pivot]()
     for recommendation in answer.recommendations:

@@ -1,6 +1,6 @@
 """One form of answer for each ask, what comes before it, and the verdict it comes down to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -59,7 +59,7 @@ from shiyi.answering.sections.terms import (
 from shiyi.answering.sections.verdicts import BARRING, level_of, write_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, sanitize_words
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Section
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -68,7 +68,6 @@ Form = Callable[[AnswerContext], Contribution]
 _MOST_CHECKED: Final = 8
 _ASKED_SURELY: Final = 0.9
 _MOST_REASONS: Final = 4
-_ASKING: Final = ("v_ask", "v_ask_one", "v_ask_prescriber", "v_ask_nutrient")
 _OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
@@ -148,45 +147,41 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     """Write the guidance that answers, and what the safety check finds; what is grave first."""
     guided = write_guidance(context, chosen)
     met = context.parsed.groups and context.parsed.meets_anything()
-    contribution = _write_warned_verdict(context) if met else Contribution()
-    asking = {context.verbalizer.verbalize(key) for key in _ASKING}
-    mild = is_mild(context, chosen)
-    warned = {claim for warning in contribution.warnings for claim in warning.claims}
-    if mild or not all(
-        warning.claims for warning in contribution.warnings
-    ):  # what is stated without a claim, as an allergy, stays
-        warned = set()
-    lines = [
+    checked = _write_warned_verdict(context, chosen) if met else Contribution()
+    warned = {claim for each in checked.warnings for claim in each.claims}
+    checked.opening.lines = [
         line
-        for line in contribution.opening.lines
-        if line.text in asking
-        or not warned
+        for line in checked.opening.lines
+        if not (line.facts and warned)
         or _rests_on(line, SHIYI.confusedWith)
-        or any(f.claim in warned for f in line.facts)
+        or not warned.isdisjoint(f.claim for f in line.facts)
     ]
-    missing = contribution.missing
-    sections = [  # why a state is met that nobody named
-        Section(section.heading, [e for e in section.lines if _rests_on(e, SHIYI.judgedAs)])
-        for section in contribution.sections
-    ]
-    opening, warnings = Section("", lines), contribution.warnings
-    contribution = Contribution(opening, sections, warnings, contribution.shown, contribution.facts)
-    unheld = context.parsed.of_kind(context.facts, SHIYI.ChemicalEntity)
-    contribution.missing = missing if unheld else []
+    for section in checked.sections:  # why a state is met that nobody named, and what is beside
+        section.lines = [
+            line
+            for line in section.lines
+            if _rests_on(line, SHIYI.judgedAs) or not warned.isdisjoint(f.claim for f in line.facts)
+        ]
+    if not context.parsed.of_kind(context.facts, SHIYI.ChemicalEntity):
+        checked.missing.clear()
     if context.parsed.frame.has_cue("long-term"):
         noted = Contribution()
         write_long_term_use(context, noted)
         noted.opening.lines = [line for line in noted.opening.lines if line.facts]
         part.extend(noted)
-    rated = {context.evidences.rating(c) for w in contribution.warnings for c in w.claims}
+    written = {f.claim for line in checked.opening.lines for f in line.facts}
+    grave = {c for w in checked.warnings if w.severity == "contraindicated" for c in w.claims}
+    rated = {context.evidences.rating(claim) for claim in written & warned}
     as_food = context.parsed.frame.has_cue("as-food")  # of which the statements tell first
-    first = not as_food and (mild or "major" in rated)
-    first |= any(w.severity == "contraindicated" for w in contribution.warnings)
-    for each in (contribution, guided) if first else (guided, contribution):
+    apart = is_mild(context, chosen) and not covers_things(context, chosen, drugs=True)
+    first = not as_food and (apart or "major" in rated)
+    first |= bool(written & grave) or any(not w.claims for w in checked.warnings)
+    for each in (checked, guided) if first else (guided, checked):
         part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
-    write_ratings(context, part)
+    if context.parsed.wants("evidence") or context.parsed.frame.has_cue("of-effect", "proof"):
+        write_ratings(context, part)
 
 
 def _write_texts(
@@ -409,9 +404,9 @@ def _is_of_contents(parsed: Question) -> bool:
     return named and bool(parsed.frame.wanted.classes or parsed.frame.has_cue("foods-asked"))
 
 
-def _write_warned_verdict(context: AnswerContext) -> Contribution:
-    """Write the verdict of the safety check beside another form."""
-    part = write_compatibility(context)
+def _write_warned_verdict(context: AnswerContext, guides: Sequence[Guide] = ()) -> Contribution:
+    """Write the verdict of the safety check beside another form, or beside statements."""
+    part = write_compatibility(context, guides)
     if not part.warnings:
         return Contribution()
     if context.parsed.wants("why"):  # the reasons are what is asked for
@@ -497,10 +492,10 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
     if find_groups(context) and question.hazards:
         return [write_group]
     cues, hazards = question.frame, question.hazards
-    if hazards and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
-        return [write_avoid_list]  # "what is off the table for me"
     if ask == "may" and question.unknown:
         return [write_unknown]
+    if hazards and cues.has_cue("open-question") and not cues.has_cue("yes-no"):
+        return [write_avoid_list]  # "what is off the table for me"
     if is_of_allergy_alone(question):
         return [write_allergy]
     if ask == "may" and question.states:

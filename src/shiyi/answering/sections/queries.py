@@ -267,10 +267,7 @@ def _matching_claims(thing: str, condition: Condition, facts: Facts) -> Iterator
 
 
 def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
-    """Write what meets the conditions of a question; nothing where it sets none.
-
-    Values that no thing has together (two natures that two clauses ask for) make a list each.
-    """
+    """Write what meets the conditions of a question; nothing where it sets none."""
     frame, part = context.parsed.frame, Contribution()
     for conditions in _split_conditions(frame.conditions):
         listing = run_list(store, replace(frame, conditions=conditions), context.facts)

@@ -17,10 +17,11 @@ from shiyi.answering.wording.draft import (
     question_texts,
     write_red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, finish, join_names, verbalize
+from shiyi.answering.wording.verbalization import capital, finish, join_names, kind_words, verbalize
 from shiyi.errors import UsageError
 from shiyi.linking.normalization import is_traditional
 from shiyi.model.answer import SafetyWarning
+from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import resource
 from shiyi.ontology.lexicon import rows
 from shiyi.ontology.terms import SHIYI
@@ -260,18 +261,28 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
     if harm:
         text = verbalizer.verbalize("s_self_harm_read", **numbers)
         part.warnings.append(SafetyWarning("emergency", text))
-    if results := [e for e in question.emergencies if not (harm and e == _SUICIDAL)]:
-        signs, number = verbalizer.names(results), numbers["number"]
+    found = [e for e in question.emergencies if not (harm and e == _SUICIDAL)]
+    if found:
+        signs, number = verbalizer.names(found), numbers["number"]
         text = verbalizer.verbalize("s_emergency", signs=signs, number=number)
         text = capital(text, verbalizer.language)
-        flags = [f for e in results for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
+        flags = [f for e in found for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
     if not any(warning.severity == "emergency" for warning in part.warnings):
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
+    if not harm and _SWELLING in found:
+        known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
+        part.opening.add(verbalizer.annotate(verbalizer.verbalize("s_adrenaline"), known))
     if not harm and "taken" in question.frame.slots:
         _write_taken(context, part)
+    elif found and not harm:
+        remedies = (m for m in question.materials if context.facts.is_a(m, *_REMEDIES))
+        named = (*remedies, *question.drugs)
+        if named:
+            items = verbalizer.names(named[:_MOST_NAMED])
+            part.opening.add(verbalizer.verbalize("s_meanwhile", items=items))
 
 
 def _write_taken(context: AnswerContext, part: Contribution) -> None:
@@ -299,6 +310,8 @@ def _list_taken(frame: Frame) -> tuple[Focus, ...]:
 
 
 _FEVER: Final = resource("symptom-fever").value
+_SWELLING: Final = resource("symptom-swelling-of-the-face-or-throat").value
+_REMEDIES: Final = (SHIYI.Formula, SHIYI.DSIngredient)
 
 
 def refer(context: AnswerContext) -> Contribution:

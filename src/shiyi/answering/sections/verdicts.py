@@ -364,6 +364,11 @@ def write_verdicts(context: AnswerContext, findings: Iterable[Finding], part: Co
     return next((term for term in LEVELS if term in levels), "")
 
 
+def write_beside(context: AnswerContext, findings: Sequence[Finding], part: Contribution) -> None:
+    """Write what is recorded against things beside a statement that allows them."""
+    part.section("h_compare").item(*_verdict_line(context, "beside", findings))
+
+
 def level_of(context: AnswerContext, finding: Finding) -> str:
     """Return how grave a finding is, from its rating or its source's own grade."""
     key = _phrase_of(context, finding)
@@ -529,11 +534,7 @@ def _grade(context: AnswerContext, facts: Iterable[Fact]) -> str:
 def conclude(
     parsed: Question, part: Contribution, composed: ComposedAnswer, evidences: Evidences
 ) -> Verdict:
-    """Return the verdict of an answer; its text is a sentence of the answer.
-
-    A question whether something may be taken is judged by the gravest warning; without one it may
-    be considered where a use is recorded, and else nothing is on record.
-    """
+    """Return the verdict of an answer; its text is a sentence of the answer."""
     first = composed.sentences[0].text if composed.sentences else ""
     warnings = sort_gravest(part.warnings)
     if warnings and warnings[0].severity == "emergency":

@@ -90,10 +90,7 @@ _EITHER: Final = frozenset({"hasNature", "hasToxicity", "regulatoryStatus"})  # 
 def _unite_values(
     text: QuestionText, values: Sequence[tuple[tuple[int, int], Condition]]
 ) -> Iterator[Condition]:
-    """Yield conditions; values of a property are any of them where it has one, or with "or".
-
-    What two clauses that ask set stays apart: 性寒的几个？性热的几个？ are two lists.
-    """
+    """Yield conditions; values of a property are any of them where it has one, or with "or"."""
     results: dict[tuple[str, str, int], list[str]] = {}
     either = cues("conditions")["or"].search(text.aligned) is not None
     asking = len(_listed_clauses(text)) > 1

@@ -173,10 +173,7 @@ def _left_out(frame: Frame, before: Frame, facts: Facts) -> Frame:
 
 
 def _without_noise(frame: Frame, before: Frame) -> Frame:
-    """Leave out unknown words that only describe how or when: "for someone on a budget".
-
-    An unknown word that is most of a fragment is its subject, unless a manner was asked for.
-    """
+    """Leave out unknown words that only describe how or when: "for someone on a budget"."""
     if frame.has_cue("as-food"):  # in which it is eaten is no thing of its own
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.role not in _THINGS))
     known = any(f.role in _THINGS for f in (*frame.focus, *before.focus) if f.iri)
@@ -188,10 +185,7 @@ def _without_noise(frame: Frame, before: Frame) -> Frame:
 
 
 def _is_repetition(frame: Frame, whole: Frame, before: Frame) -> bool:
-    """Return whether a follow-up asks the same of the same things, of the same person.
-
-    What its own words ask for is then no part of the record, and the answer says so.
-    """
+    """Return whether a follow-up asks the same of the same things, of the same person."""
     person = frame.patient.states or frame.patient.age is not None
     own = any(f in whole.focus for f in frame.focus) or frame.conditions or person
     if frame.has_cue("as-food"):
@@ -368,10 +362,7 @@ def _take_role(focus: Focus, before: Frame, facts: Facts) -> Focus:
 
 
 def _impersonal(before: Frame, ask: AskType) -> list[Focus]:
-    """Return what was spoken of, without what is true of the person alone.
-
-    The states of another person are stored apart, for a later turn about that person.
-    """
+    """Return what was spoken of, without what is true of the person alone."""
     keeps = ask == "advice"
     return [
         f

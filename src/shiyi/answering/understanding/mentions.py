@@ -37,8 +37,24 @@ def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple
     named = [m for m in read if m.iri and not _is_homograph(m, question, facts)]
     things = [m for m in named if not facts.is_a(m.iri, SHIYI.Season, SHIYI.Population)]
     found = [*named, *(m for m in read if not m.iri and _is_thing(m, question, things))]
-    found.sort(key=lambda m: (m.start, m.end))
+    found = _join_products(found, question)
     return tuple(_as_medicine(m, facts) if m.iri else m for m in found)
+
+
+def _join_products(mentions: Iterable[Mention], question: QuestionText) -> list[Mention]:
+    """Replace parts of the name of a product that is not known by the whole name: 九宝灵芝膏."""
+    found = sorted(mentions, key=lambda m: (m.start, m.end))
+    for hit in _CUES["product"].finditer(question.aligned):
+        parts = [m for m in found if m.start < hit.end() and hit.start() < m.end]
+        named = {i for m in parts if m.iri for i in range(m.start, m.end)}
+        rest = "".join(question.aligned[i] for i in range(*hit.span(1)) if i not in named)
+        whole = any(m.iri and m.end >= hit.end() for m in parts)
+        if parts and not whole and len(_CUES["of-any-product"].sub("", rest)) >= _PAIR:
+            start, end = min(hit.start(), parts[0].start), hit.end()
+            joined = replace(parts[0], text=question.raw[start:end], start=start, end=end)
+            found = [m for m in found if m not in parts]
+            found.append(replace(joined, iri="", score=0.0, alternatives=()))
+    return sorted(found, key=lambda m: (m.start, m.end))
 
 
 def _is_homograph(mention: Mention, question: QuestionText, facts: Facts) -> bool:
@@ -52,11 +68,7 @@ def _is_homograph(mention: Mention, question: QuestionText, facts: Facts) -> boo
 
 
 def _is_thing(mention: Mention, question: QuestionText, mentions: Sequence[Mention]) -> bool:
-    """Return whether words that nothing known is named by stand for a thing that is asked about.
-
-    Ordinary words do where something is eaten or taken (the commonest never), others also where
-    nothing else is named; numbers, and words formed like a verb or an adverb, never do.
-    """
+    """Return whether words that nothing known is named by stand for a thing that is asked about."""
     word = fold(mention.text)
     if _CUES["no-thing"].search(word):
         return False

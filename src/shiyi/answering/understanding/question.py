@@ -271,12 +271,7 @@ def resolve(
 
 
 def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> tuple[str, ...]:
-    """Return what is answered.
-
-    Nothing is recommended unless advice is asked for with a probability of ``advice_from``, and
-    none where a word forbids and none asks for advice; what to avoid needs ``avoid_from``. An ask
-    of less than ``sure_from`` is answered with what is recorded of the things named.
-    """
+    """Return what is answered."""
     frame = question.frame
     if alarm:
         return (alarm,)
@@ -311,6 +306,8 @@ def _first_ask(question: Question) -> str:
     medicine = question.drugs or question.person.drugs or frame.has_cue("medicine")
     if first == "stop_medicine" and question.groups and not medicine:
         first = "record" if frame.has_cue("of-substitute") else first  # one food for another
+    if first == "stop_medicine" and question.groups and frame.confidence < _SURE:
+        first = "may"
     if not question.groups:
         return "advice" if first == "may" and _wishes_in_season(frame) else first
     if _asks_of_things(frame, first):
@@ -327,10 +324,7 @@ def _is_named(question: Question) -> bool:
 
 
 def _asks_of_things(frame: Frame, ask: str) -> bool:
-    """Return whether it is asked if the things named may be had, though it is read otherwise.
-
-    "Is hawthorn good for digestion" wishes for no other food; "iron with coffee" compares nothing.
-    """
+    """Return whether it is asked if the things named may be had, though it is read otherwise."""
     unsure = frame.confidence < _SURE
     if ask == "compare":
         return unsure and "compare" not in frame.slots and frame.has_cue("beside")

@@ -346,11 +346,7 @@ def _measure(shown: Collection[str]) -> Literal["", "count", "most"]:
 
 
 def _is_long_term(text: QuestionText, linked: Sequence[Mention], facts: Facts) -> bool:
-    """Return whether it is asked if something may be taken every day or for long.
-
-    The word belongs to the next thing, trouble or medicine that its clause names, or to the last
-    one before it: "I take warfarin every day" asks nothing of the kind.
-    """
+    """Return whether it is asked if something may be taken every day or for long."""
     for match in _CUES["long-term"].finditer(text.aligned):
         first, last = text.clause_at(match.start())
         clause = [m for m in linked if first <= m.start < max(last, match.end())]

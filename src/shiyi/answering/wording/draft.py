@@ -333,11 +333,7 @@ class CitationNumbers:
         return "".join(f"[{number}]" for number in sorted(marked)), cited
 
     def _choose_facts(self, facts: list[Fact]) -> list[Fact]:
-        """Choose the fewest that stand for the others: one of each relation and set of sources.
-
-        Claims of one relation that one book makes, such as a list of ingredients, are cited by the
-        first; a path by one claim for each of its hops; what sources dispute by both sides.
-        """
+        """Choose the fewest that stand for the others: one of each relation and set of sources."""
         spoken_facts = [f for f in facts if f.language in {"", self.language}] or facts
         each_one = [f for f in spoken_facts if f.predicate in _EACH]
         kinds: dict[tuple[str, frozenset[str]], Fact] = {}

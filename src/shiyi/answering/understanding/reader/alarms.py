@@ -106,10 +106,7 @@ def precautions(slots: Collection[str]) -> Mapping[str, str]:
 
 @cache
 def _rules(table: str) -> tuple[tuple[Sequence[str], frozenset[str], frozenset[str]], ...]:
-    """Return the rules of a table: what follows, the slots that are filled, and those that are not.
-
-    Raise ``TableError`` where one names no alarm, no severity or no slot.
-    """
+    """Return the rules of a table; raise ``TableError`` where one names no alarm or no slot."""
     results, keys = [], _patterns().keys()
     for *result, filled, empty in rows(table):
         every, none = frozenset(filled.split()), frozenset(empty.split())
