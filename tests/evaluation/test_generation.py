@@ -14,7 +14,10 @@ from shiyi.evaluation.questions.generation import claim_questions, mfh_questions
 from shiyi.evaluation.runner import evaluate
 from shiyi.evaluation.scorers.retrieval import StatementReader
 from shiyi.evaluation.scorers.scorer import ValueFinder
+from shiyi.model.claim import Source, Tier
 from shiyi.model.iris import resource
+from shiyi.model.rdf import Literal, Quad
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from tests.support import bases
@@ -196,3 +199,36 @@ def test_a_character_inside_a_longer_name_names_nothing(mfh_base: KnowledgeBase)
     results = list(names.find(text, {"Nature"}, longer=[(0, 5)]))
     assert [(start, end) for start, end, _ in results] == [(9, 10)]
     assert not list(names.find(text, {"Meridian"}))
+
+
+@pytest.mark.parametrize("task", ["truefalse", "mcq"])
+def test_a_release_is_no_evidence_for_its_own_exam(task: str, tmp_path: Path) -> None:
+    release = Source("made-up", "编写的发行版", "Made-up release", Tier.WEBPAGE)
+    things = [f"supplement-{each}" for each in ("blue", "green", "red", "white", "yellow")]
+    quads = [Quad(release.iri, SHIYI.lineage, Literal("made-up"), bases.DEFAULT)]
+    for name in things:
+        label = Literal(f"{name.rpartition('-')[2]} root extract", language="en")
+        quads += [
+            Quad(resource(name), RDF.type, SHIYI.DSIngredient, bases.DEFAULT),
+            Quad(resource(name), SKOS.prefLabel, label, bases.DEFAULT),
+        ]
+    drugs = [resource(f"drug-{'warfarin' if each < 2 else 'metformin'}") for each in range(5)]
+    extra = [
+        kitchen_claim(thing, "interactsWith", drug, release, 0.6)
+        for thing, drug in zip(things, drugs, strict=True)
+    ]
+    extra[0] = extra[0].join(kitchen_claim(things[0], "interactsWith", drugs[0]))
+    build_generation(tmp_path / "kb", (*bases.kitchen_quads(extra), *quads), {})
+    with KnowledgeBase.open(tmp_path / "kb") as opened:
+        write_indexes(opened, Settings())
+        found = {}
+        for without in ((), ("made-up",)):
+            request = Request(task, "source:made-up", without=without, methods=("neighbourhood",))
+            report = evaluate(opened, Settings(), request)
+            found[without] = {k: v.value for k, v in report.metrics(report.runs[0]).items()}
+    right = "-true" if task == "truefalse" else ""
+    assert found[()]["accuracy"] == 1.0
+    guarded = found["made-up",]
+    assert guarded[f"accuracy:covered{right}"] == 1.0  # another source has it too
+    assert guarded[f"accuracy:uncovered{right}"] == 0.0
+    assert guarded[f"abstained:uncovered{right}"] == 1.0
