@@ -202,7 +202,7 @@ def test_a_character_inside_a_longer_name_names_nothing(mfh_base: KnowledgeBase)
 
 
 @pytest.mark.parametrize("task", ["truefalse", "mcq"])
-def test_a_release_is_no_evidence_for_its_own_exam(task: str, tmp_path: Path) -> None:
+def test_release_withheld_from_its_own_exam(task: str, tmp_path: Path) -> None:
     release = Source("made-up", "编写的发行版", "Made-up release", Tier.WEBPAGE)
     things = [f"supplement-{each}" for each in ("blue", "green", "red", "white", "yellow")]
     quads = [Quad(release.iri, SHIYI.lineage, Literal("made-up"), bases.DEFAULT)]

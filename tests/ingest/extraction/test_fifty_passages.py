@@ -284,5 +284,5 @@ def test_false_quote_class_or_polarity_is_refused(built: Path, tmp_path: Path) -
 
 
 @from_table
-def test_a_use_without_a_warning_is_no_harm(quote: str, name: str, used: bool) -> None:
+def test_use_without_warning_is_no_harm(quote: str, name: str, used: bool) -> None:
     assert states_use_alone(fold(quote), fold(name)) is used
