@@ -291,6 +291,7 @@ class IngestSettings:
     chain_triples: Int = 20  # claims of the general graph that a school's chain recalls: DiffRAG k
     chain_passages: Int = 5  # passages that a reasoning text is written from
     max_text_bytes: Int = 67_108_864  # of one text file, or of one line of a collection
+    privacy: str = ""  # spaCy models by which Presidio reads cases again for identifiers; or none
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyshacl
 import pytest
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, RdfFormat, parse
-from rdflib import Graph
+from rdflib import DCTERMS, Graph
 
 from shiyi.cli.publish import edition
 from shiyi.errors import UsageError
@@ -25,6 +25,7 @@ from shiyi.settings import Settings
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.visibility import RestrictedContent
 from tests.publishing.test_dumps import GOJI, OPEN, OPEN_CLAIM, PEAR, SHUT_CLAIM, WARFARIN, planted
+from tests.support.places import ROOT
 
 ORDER = ReleaseRequest("1.0.0", "2026-11-21", "sha256:test", "https://w3id.org/shiyi/")
 NEW = Claim(PEAR, SHIYI.cautionIn, WARFARIN, (Evidence(OPEN, Confidence(0.7)),))
@@ -190,33 +191,26 @@ def test_metadata_name_the_release_and_every_file(home: Path) -> None:
     } <= kinds
 
 
-# what DCAT-AP 3.0.1 requires of data sets, distributions and checksums, in its own words of SHACL
-DCAT_AP = """
+# the core shapes of DCAT-AP 3.0.1 as published, and what this project promises beyond
+DCAT_AP = ROOT / "tests/data/vendor/dcat-ap-3.0.1-shapes.ttl"
+PROMISED = """
 @prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dcat: <http://www.w3.org/ns/dcat#> .
-@prefix dct: <http://purl.org/dc/terms/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix spdx: <http://spdx.org/rdf/terms#> .
+@prefix dct: <http://purl.org/dc/terms/> .
 [] a sh:NodeShape ; sh:targetClass dcat:Dataset ;
-  sh:property [ sh:path dct:title ; sh:minCount 1 ] , [ sh:path dct:description ; sh:minCount 1 ] ,
-    [ sh:path dct:publisher ; sh:minCount 1 ; sh:maxCount 1 ; sh:class foaf:Agent ] ,
-    [ sh:path dct:license ; sh:class dct:LicenseDocument ] ,
-    [ sh:path dct:language ; sh:minCount 1 ; sh:class dct:LinguisticSystem ] ,
-    [ sh:path dcat:landingPage ; sh:minCount 1 ; sh:class foaf:Document ] ,
+  sh:property [ sh:path dct:publisher ; sh:minCount 1 ] , [ sh:path dcat:landingPage ; sh:minCount 1 ] ,
     [ sh:path dcat:distribution ; sh:minCount 20 ; sh:class dcat:Distribution ] .
 [] a sh:NodeShape ; sh:targetClass dcat:Distribution ;
-  sh:property [ sh:path dcat:accessURL ; sh:minCount 1 ; sh:nodeKind sh:IRI ] ,
-    [ sh:path dct:license ; sh:minCount 1 ; sh:class dct:LicenseDocument ] ,
-    [ sh:path dcat:mediaType ; sh:minCount 1 ; sh:class dct:MediaType ] ,
-    [ sh:path dcat:byteSize ; sh:minCount 1 ; sh:datatype xsd:nonNegativeInteger ] ,
-    [ sh:path spdx:checksum ; sh:minCount 1 ; sh:class spdx:Checksum ] .
-[] a sh:NodeShape ; sh:targetClass spdx:Checksum ;
-  sh:property [ sh:path spdx:checksumValue ; sh:minCount 1 ; sh:datatype xsd:hexBinary ] .
+  sh:property [ sh:path dct:license ; sh:minCount 1 ; sh:class dct:LicenseDocument ] .
 """
 
 
 def test_the_description_conforms_to_dcat_ap(home: Path) -> None:
-    shapes, data = Graph().parse(data=DCAT_AP), Graph().parse(home / "1.1.0" / "void.ttl")
+    shapes = Graph().parse(DCAT_AP).parse(data=PROMISED)
+    data = Graph().parse(home / "1.1.0" / "void.ttl")
     conforms, _, report = pyshacl.validate(data, shacl_graph=shapes)
     assert conforms, report
+    data.remove((None, DCTERMS.title, None))
+    assert not pyshacl.validate(data, shacl_graph=shapes)[0]
 
 
 def test_tables_described_as_data_package_csvw_and_croissant(home: Path) -> None:

@@ -300,8 +300,7 @@ class Tools:
 
     def vocabulary(self) -> str:
         """Classes and properties with their English labels, definitions, domains and ranges."""
-        from shiyi.model.rdf import Literal as RdfLiteral
-        from shiyi.model.rdf import NamedNode, serialize
+        from shiyi.model.rdf import BlankNode, serialize
         from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SKOS
         from shiyi.publishing.vocabulary import vocabulary_quads
 
@@ -310,10 +309,8 @@ class Tools:
             quad.triple
             for quad in vocabulary_quads(self._site.store)
             if quad.predicate in wanted
-            and (
-                isinstance(quad.object, NamedNode)
-                or (isinstance(quad.object, RdfLiteral) and quad.object.language == "en")
-            )
+            and not isinstance(quad.object, BlankNode)
+            and getattr(quad.object, "language", "en") == "en"
         ]
         return serialize(triples, "ttl", PREFIXES).decode()
 
@@ -321,8 +318,8 @@ class Tools:
         """Named SPARQL queries with the questions that they answer."""
         from shiyi.sparql.queries.named import Query, query_names
 
-        queries = [Query.named(name) for name in query_names() if "/" not in name]
-        lines = [{"question": query.question_en, "sparql": query.text} for query in queries]
+        found = map(Query.named, (name for name in query_names() if "/" not in name))
+        lines = [{"question": q.question_en, "sparql": q.text} for q in found]
         return json.dumps(lines, ensure_ascii=False)
 
 

@@ -168,17 +168,11 @@ def _rebase_change(decisions: Decisions, change: Change) -> Change:
 
 
 def _as_json(change: Change) -> dict[str, Any]:
-    return {
-        "iri": change.iri,
-        "number": change.number,
-        "kind": change.kind,
-        "who": change.who,
-        "when": change.when,
-        "reason": change.reason,
+    plain = ["iri", "number", "kind", "who", "when", "reason", "reverses"]
+    return {name: getattr(change, name) for name in plain} | {
         "about": list(change.about),
         "removed": n_quads(change.removed).decode(),
         "added": n_quads(change.added).decode(),
-        "reverses": change.reverses,
         "notes": [[name.value, *_term(value)] for name, value in change.notes],
     }
 

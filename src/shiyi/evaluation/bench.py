@@ -80,15 +80,8 @@ class Request:
 
     def settings(self) -> dict[str, Any]:
         """Return what a reader needs to repeat the run."""
-        return {
-            "seed": self.seed,
-            "k": self.k,
-            "damping": self.damping,
-            "hops": self.hops,
-            "scorer": self.scorer,
-            "limit": self.limit,
-            "holdout": self.holdout,
-            "limit_seconds": self.limit_seconds,
+        chosen = ("seed", "k", "damping", "hops", "scorer", "limit", "holdout", "limit_seconds")
+        return {name: getattr(self, name) for name in chosen} | {
             "chunk": self.chunk,
             "train": [path.name for path in self.train],
             "known": [path.name for path in self.known],

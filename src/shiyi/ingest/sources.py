@@ -101,8 +101,8 @@ class ExtractorFactory:
 
     def importer(self, dataset: "Dataset", base: "KnowledgeBase") -> "tuple[Importer, Terms]":
         """Return the reader of cases, and the terms that their words are linked to."""
+        from shiyi.ingest.cases import reading
         from shiyi.ingest.cases.classification import Classes
-        from shiyi.ingest.cases.reading import CaseReader, DictionaryReader, Importer, LlmCaseReader
         from shiyi.ingest.cases.term_matches import Terms
         from shiyi.linking.embedding import embedder
         from shiyi.linking.linker import Linker
@@ -111,14 +111,15 @@ class ExtractorFactory:
         model = embedder.open_embedder(linking.embedder)
         if self._linker is None:
             self._linker = Linker.open(base.folder, base.store, base.release, linking, model)
-        dictionary = DictionaryReader(self._linker)
+        dictionary = reading.DictionaryReader(self._linker)
         classes = Classes(self.index, model, most=self.settings.terms.class_distance)
-        reader: CaseReader = dictionary
+        reader: reading.CaseReader = dictionary
         if self.name == "llm":
-            reader = LlmCaseReader(self.make_retrier(dataset), dictionary, classes)
+            reader = reading.LlmCaseReader(self.make_retrier(dataset), dictionary, classes)
         digest = f"{dataset.name}@{dataset.version}"
         terms = Terms.of(self.index, model, linking)
-        return Importer(reader, dictionary, classes, digest), terms
+        find = reading.open_finder(self.settings.ingest.privacy)
+        return reading.Importer(reader, dictionary, classes, digest, find), terms
 
     def overlay(self, school: "School", dataset: "Dataset", base: "KnowledgeBase") -> "Overlay":
         """Return the builder of a school's overlay from answered cases."""

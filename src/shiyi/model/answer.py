@@ -94,17 +94,10 @@ class CitedEvidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as the answer's JSON holds it."""
-        return {
-            "iri": self.iri,
-            "source": self.source,
-            "tier": self.tier,
-            "quote": self.quote,
-            "passage": self.passage,
-            "locator": self.locator,
-            "kind": self.kind,
+        plain = ["iri", "source", "tier", "quote", "passage", "locator", "kind", "year"]
+        return {name: getattr(self, name) for name in plain} | {
             "opened": self.is_opened,
             "suggested_source": self.suggested,
-            "year": self.year,
             "qualifiers": dict(self.qualifiers),
         }
 

@@ -151,14 +151,10 @@ class OpenAIChatModel:
         import litellm
 
         litellm.suppress_debug_info = True  # it prints addresses beside an error
-        return partial(
-            litellm.completion,
-            base_url=self.base_url,
-            api_key=self.key or None,
-            timeout=self.settings.timeout,
-            max_retries=self.settings.retries,
-            extra_headers=dict(self.headers) or None,
-        )
+        where = {"base_url": self.base_url, "api_key": self.key or None}
+        limits = {"timeout": self.settings.timeout, "max_retries": self.settings.retries}
+        headers = dict(self.headers) or None
+        return partial(litellm.completion, extra_headers=headers, **where, **limits)
 
     def open_client(self) -> "OpenAI":
         """Return the client, which is shared by all threads."""

@@ -151,6 +151,9 @@ def concept_rows(store: QuadStore) -> dict[str, dict[str, str]]:
     return results
 
 
+_CSV = ("claim", "s", "s_label", "o", "o_label", "confidence", *GROUNDS)  # columns of a relation
+
+
 def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     """Yield one table per entity type and one per relation, as iDISK 2.0 publishes its data."""
     concepts, texts = concept_rows(store), _texts(store)
@@ -165,19 +168,10 @@ def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     by_relation: dict[str, list[Sequence[str]]] = {}
     for claim in claim_rows(store, licence):
         subject, values = (concepts.get(claim[key], {}).get("en", "") for key in ("s", "o"))
-        row = [
-            claim["claim"],
-            claim["s"],
-            subject,
-            claim["o"],
-            values or texts.get(claim["o"], ""),
-            claim["confidence"],
-            *(claim[name] for name in GROUNDS),
-        ]
+        labels = {"s_label": subject, "o_label": values or texts.get(claim["o"], "")}
+        row = [{**claim, **labels}[name] for name in _CSV]
         by_relation.setdefault(local_name(claim["p"]), []).append(row)
-    header = (
-        "claim", "subject", "subject_label", "object", "object_label", "confidence", *GROUNDS
-    )  # fmt: skip
+    header = ("claim", "subject", "subject_label", "object", "object_label", *_CSV[5:])
     for name, rows in sorted(by_relation.items()):
         yield Table(f"relation-{name}.csv", header, tuple(rows))
 
@@ -207,15 +201,9 @@ def neo4j_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table
         for iri, record in concepts.items()
     ]
     yield Table("nodes.csv", ("iri:ID", "label_zh", "label_en", "cui", ":LABEL"), tuple(nodes))
+    columns = ("s", "o", "type", "claim", "confidence", *GROUNDS)
     edges = [
-        [
-            claim["s"],
-            claim["o"],
-            _edge_type(claim),
-            claim["claim"],
-            claim["confidence"],
-            *(claim[name] for name in GROUNDS),
-        ]
+        [{**claim, "type": _edge_type(claim)}[name] for name in columns]
         for claim in claim_rows(store, licence)
         if claim["s"] in concepts and claim["o"] in concepts
     ]

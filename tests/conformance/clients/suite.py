@@ -6,16 +6,19 @@ what, outcome, message; the last words start the command. A tool that fails says
 
 import asyncio
 import csv
+import gzip
 import io
 import json
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -186,10 +189,7 @@ def _first_nanopublication() -> Any:
     return graph.parse(data="".join(own), format="nquads")
 
 
-@case(
-    "bmt",
-    "categories, predicates, qualifiers of the KGX of a release are Biolink's (kgx: no wheel)",
-)
+@case("bmt", "categories, predicates, qualifiers of the KGX of a release are Biolink's")
 def _(base: str) -> str:
     model = Path(import_module("biolink_model").__path__[0]) / "schema/biolink_model.yaml"
     toolkit = import_module("bmt").Toolkit(str(model), {"predicate mappings": []})
@@ -208,6 +208,47 @@ def _(base: str) -> str:
     vague, count = used["edges"]["biolink:related_to"], sum(map(toolkit.is_qualifier, named))
     found = f"{len(used['edges'])} predicates, {count} qualifiers"
     return f"{found}, {vague} of {used['edges'].total()} edges related_to"
+
+
+@case("kgx", "the KGX of a release is valid, its prefix registered")
+def _(base: str) -> str:
+    script = str(Path(__file__).with_name("kgx_files.py"))
+    tool = [f"{sys.prefix}/kgx/bin/python", "-W", "ignore", script, f"{sys.argv[3]}/kgx"]
+    done = subprocess.run(tool, check=True, capture_output=True, text=True)  # noqa: S603
+    name, errors = json.loads(done.stdout.splitlines()[-1])
+    assert not errors, errors
+    return f"version {name}, no error"
+
+
+def _piped(name: str, *tool: str) -> str:
+    """Give a compressed file of the release to a tool; return the last line of its errors."""
+    content = gzip.decompress((Path(sys.argv[3]) / name).read_bytes())
+    done = subprocess.run(tool, input=content, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603, PLW1510
+    last = done.stderr.decode().strip().rpartition("\n")[2]
+    assert not done.returncode, last
+    return last
+
+
+@case("rapper", "Turtle of a release")
+def _(base: str) -> str:
+    return _piped("shiyi.ttl.gz", "rapper", "-c", "-i", "turtle", "-", "https://example.org/")
+
+
+@case("serdi", "Turtle, TriG, N-Quads of a release, strictly")
+def _(base: str) -> str:
+    forms = {"ttl": "turtle", "trig": "trig", "nq": "nquads"}
+    for name, form in forms.items():
+        assert not _piped(f"shiyi.{name}.gz", "serdi", "-i", form, "-o", "nquads", "-"), name
+    return f"{len(forms)} files"
+
+
+@case("reconciler", "names reconciled as OpenRefine does")
+def _(base: str) -> str:
+    names = import_module("pandas").Series(["枸杞子", "ginkgo leaf", "warfarin"])
+    address = f"{base}/api/reconcile"
+    found = import_module("reconciler").reconcile(names, reconciliation_endpoint=address)
+    assert list(found["match"]) == [True] * 3
+    return ", ".join(found["id"])
 
 
 @case("linkml", "Python classes from vocabulary.linkml.yaml of a release")
@@ -261,7 +302,10 @@ def _(base: str) -> str:
 def _(base: str) -> str:
     table = import_module("sssom.parsers").parse_sssom_table(f"{sys.argv[3]}/mappings.sssom.tsv")
     assert len(table.df) >= 1000
-    return f"{len(table.df)} mappings"
+    kinds = import_module("sssom.constants").SchemaValidationType
+    checks = [kinds.JsonSchema, kinds.PrefixMapCompleteness, kinds.StrictCurieFormat]
+    import_module("sssom.validators").validate(table, checks, fail_on_error=True)
+    return f"{len(table.df)} mappings, valid"
 
 
 @case("openapi-python-client", "a generated client asks a question")
@@ -285,14 +329,36 @@ def _(base: str) -> str:
 @case("mcp", "tools, resources and prompts over standard input and output")
 def _(base: str) -> str:
     mcp = import_module("mcp")
+    return _assisted(mcp.StdioServerParameters(command=sys.argv[4], args=[*sys.argv[5:], "mcp"]))
 
+
+@case("mcp", "the same over Streamable HTTP")
+def _(base: str) -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [*sys.argv[4:], "mcp", "--port", str(port)]
+    server = subprocess.Popen(words, stdout=sys.stderr)  # noqa: S603 # ours has the rows alone
+    try:
+        for _ in range(120):
+            with socket.socket() as opened:
+                if not opened.connect_ex(("127.0.0.1", port)):
+                    break
+            time.sleep(1)
+        return _assisted(f"http://127.0.0.1:{port}/mcp")
+    finally:
+        server.terminate()
+
+
+def _assisted(server: Any) -> str:
     async def use() -> str:
-        command = mcp.StdioServerParameters(command=sys.argv[4], args=[*sys.argv[5:], "mcp"])
-        async with mcp.Client(command, read_timeout_seconds=60) as client:
+        async with import_module("mcp").Client(server, read_timeout_seconds=120) as client:
             tools = (await client.list_tools()).tools
+            assert all(each.output_schema for each in tools)
             answer = await client.call_tool("ask", {"question": "Goji berries with warfarin?"})
             assert not answer.is_error
             size = len(answer.content[0].text)
+            everything = await client.call_tool("query", {"sparql": "SELECT * { ?s ?p ?o }"})
+            assert everything.is_error, "more rows than an assistant can read"
             resources = (await client.list_resources()).resources
             prompts = (await client.list_prompts()).prompts
         return f"{len(tools)} tools, {len(resources)} resources, {len(prompts)} prompts; {size} characters"
@@ -309,6 +375,13 @@ def _(base: str) -> str:
     return f"{summary['files_total']} files; {', '.join(sorted(summary['used_licenses']))}"
 
 
+def _named(tool: str) -> str:
+    try:
+        return f"{tool} {version(tool)}"
+    except PackageNotFoundError:  # a command, or only its queries are run
+        return tool
+
+
 def main() -> int:
     """Run every case; return 1 where one failed."""
     failed = 0
@@ -318,8 +391,7 @@ def main() -> int:
         except Exception as fault:  # noqa: BLE001 # any error of a client is its verdict
             outcome, message = "fail", f"{type(fault).__name__}: {fault}".partition("\n")[0][:200]
             failed = 1
-        named = tool if tool == "sparql-llm" else f"{tool} {version(tool)}"
-        print(json.dumps([named, what, outcome, message], ensure_ascii=False), flush=True)  # noqa: T201
+        print(json.dumps([_named(tool), what, outcome, message], ensure_ascii=False), flush=True)  # noqa: T201
     return failed
 
 

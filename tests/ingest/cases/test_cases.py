@@ -2,16 +2,20 @@
 
 import io
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from shiyi.answering.retrieval.casebook import Casebook, count_cases
-from shiyi.errors import ShiyiError
+from shiyi.errors import MissingExtraError, ShiyiError
+from shiyi.ingest.cases import reading
 from shiyi.ingest.cases.reading import deidentify
 from shiyi.ingest.cases.records import read_records
 from shiyi.linking import case_terms
@@ -19,6 +23,7 @@ from shiyi.model.iris import ID, graph
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.dumps import write_dump
+from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.support.bases import Desk, desk
@@ -180,6 +185,53 @@ def test_name_found_in_one_field_goes_from_all(
     assert "康慧珍" not in "".join(map(str, desk.quads()))
     assert report.removed["name"] >= 2
     assert desk.forget(report)["cases"] == 1
+
+
+class _Analyzer:
+    """The part of Presidio that is used: it finds one name, which no pattern finds."""
+
+    def __init__(self, *_: object, supported_languages: list[str] = []) -> None:  # noqa: B006
+        self.languages = supported_languages
+
+    def load(self) -> None:
+        self.languages = ["loaded"]
+
+    def load_predefined_recognizers(self, *, languages: list[str], nlp_engine: "_Analyzer") -> None:
+        assert languages == self.languages == ["zh"]
+        assert nlp_engine.languages == ["loaded"]
+
+    def analyze(self, text: str, language: str, entities: list[str]) -> list[SimpleNamespace]:
+        assert language == "zh"
+        assert not {"LOCATION", "DATE_TIME"} & {*entities}, "may be findings"
+        start = text.find("阿桂")
+        found = SimpleNamespace(entity_type="PERSON", start=start, end=start + 2)
+        return [found] if start >= 0 else []
+
+
+def test_presidio_reads_cases_again(
+    desk: Desk, written: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = replace(Settings().ingest, privacy="zh_core_web_lg")
+    monkeypatch.setattr(desk.extracting, "settings", replace(Settings(), ingest=ingest))
+    case = written("p.json", json.dumps([{"text": "女，50岁。咳嗽，阿桂代诉。"}]))
+    for name in ("presidio_analyzer", "presidio_analyzer.nlp_engine"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=r"shiyi\[privacy\]"):
+        desk.take(case)
+    parts = {
+        "AnalyzerEngine": _Analyzer,
+        "RecognizerRegistry": _Analyzer,
+        "SpacyNlpEngine": _Analyzer,
+    }
+    for name in ("presidio_analyzer", "presidio_analyzer.nlp_engine"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**parts))
+    with pytest.raises(ShiyiError, match="zh_core_web_lg is not installed"):
+        desk.take(case)
+    monkeypatch.setattr(reading, "find_spec", lambda _: True)
+    report = desk.take(case)
+    assert "阿桂" not in "".join(map(str, desk.quads()))
+    assert report.removed["name"] == 1
+    desk.forget(report)
 
 
 def test_the_starter_base_holds_no_case(starter_kb: Path) -> None:

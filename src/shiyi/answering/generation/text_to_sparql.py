@@ -72,17 +72,11 @@ class QueryRun:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``shiyi ask --sparql --json`` and ``POST /api/ask/sparql``."""
-        return {
-            "question": self.question,
-            "language": self.language,
-            "model": self.model,
-            "answered": self.answered,
-            "query": self.query,
-            "explanation": self.explanation,
+        plain = ["question", "language", "model", "answered", "query", "explanation", "prompt"]
+        return {name: getattr(self, name) for name in plain} | {
             "columns": list(self.columns),
             "rows": [list(row) for row in self.rows],
             "rounds": [{"written": each.written, "fault": each.fault} for each in self.rounds],
-            "prompt": self.prompt,
         }
 
 

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field
 
-from shiyi.errors import OutsideError
+from shiyi.errors import MissingExtraError, OutsideError, SettingError
 from shiyi.ingest.cases.classification import Classes
 from shiyi.ingest.cases.records import Case, Mention, Record
 from shiyi.ingest.cases.term_matches import list_words
@@ -116,6 +117,43 @@ def _is_none(name: str) -> bool:
     return name.lower() in _NO_NAMES or any(part.lower() in _NO_NAMES for part in name.split())
 
 
+# what Presidio looks for and the mark that takes its place; dates and places may be findings
+_ENTITIES: Final = {
+    "PERSON": "name", "PHONE_NUMBER": "phone", "EMAIL_ADDRESS": "e-mail", "US_SSN": "id",
+    "CREDIT_CARD": "id", "IBAN_CODE": "id", "IP_ADDRESS": "id", "MEDICAL_LICENSE": "id",
+}  # fmt: skip
+Finder = Callable[[str], Iterable[tuple[str, str]]]
+
+
+def open_finder(models: str) -> Finder:
+    """Return what finds further identifiers, kind and words, by Presidio over spaCy ``models``.
+
+    Raise :class:`MissingExtraError` without the extra, :class:`SettingError` without a model.
+    """
+    if not models:
+        return lambda _: ()
+    try:
+        from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
+        from presidio_analyzer.nlp_engine import SpacyNlpEngine
+    except ImportError as fault:
+        raise MissingExtraError("the second pass of de-identification", "privacy") from fault
+    named = {name[:2]: name for name in models.split()}  # en_core_web_lg, zh_core_web_lg
+    if missing := [name for name in named.values() if not find_spec(name)]:
+        raise SettingError("ingest.privacy", f"{missing[0]} is not installed")
+    engine = SpacyNlpEngine([{"lang_code": k, "model_name": name} for k, name in named.items()])
+    engine.load()
+    registry = RecognizerRegistry(supported_languages=[*named])
+    registry.load_predefined_recognizers(languages=[*named], nlp_engine=engine)
+    analyzer = AnalyzerEngine(registry, engine, supported_languages=[*named])
+
+    def find(text: str) -> Iterator[tuple[str, str]]:
+        if (language := language_of(text)) in named:
+            for each in analyzer.analyze(text, language, entities=[*_ENTITIES]):
+                yield _ENTITIES[each.entity_type], text[each.start : each.end]
+
+    return find
+
+
 _KIND_OF = {
     "Symptom": "symptom", "EmergencySign": "symptom", "Syndrome": "pattern", "Disease": "disease",
     "TCMDisease": "disease", "Therapy": "treatment", "Formula": "treatment",
@@ -188,6 +226,7 @@ class Importer:
     dictionary: DictionaryReader
     classes: Classes
     digest: str
+    find: Finder
     removed: Counter[str] = field(default_factory=Counter)
 
     def case(self, record: Record) -> Case:
@@ -196,7 +235,10 @@ class Importer:
         identity = {**record.identity, "name": ";".join((record.identity.get("name", ""), *named))}
 
         def clean(value: str) -> str:
-            return deidentify(value, identity, self.removed)
+            cleaned = deidentify(value, identity, self.removed)
+            for kind, words in self.find(cleaned):
+                cleaned = _remove_value(cleaned, words, kind, self.removed)
+            return cleaned
 
         self.removed.update(f"field {kind}" for kind in record.identity)
         text = clean(record.text)
