@@ -120,7 +120,7 @@ class ForkServer:
         time.sleep(after)
         process.kill()
         process.join()
-        with suppress(EOFError):
+        with suppress(EOFError, ConnectionResetError):  # it may not have read what was sent
             while True:
                 found.append(int(pipe.recv_bytes()))
         pipe.close()

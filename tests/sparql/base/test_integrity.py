@@ -127,4 +127,4 @@ def test_lost_index_is_reported_by_the_command(
     generation = next((kb / "generations").iterdir())
     shutil.move(generation / "index" / "labels.safetensors", kb / "elsewhere")
     assert main(["--kb", str(kb), "doctor", "--scrub", "--json"]) == 1
-    assert "labels.safetensors is missing" in capsys.readouterr().out
+    assert "labels.safetensors is missing; run `shiyi index`" in capsys.readouterr().out
