@@ -339,6 +339,7 @@ class Copy:
                         self._write(path, mutant.plant(sound))
                     if self._fit[test]:
                         return found
+                    sys.stderr.write(f"{test} fails where nothing is planted\n")
                     left.remove(test)
         finally:
             self._write(path, sound)
