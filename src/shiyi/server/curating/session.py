@@ -70,7 +70,6 @@ def begin(result: Account) -> None:
     """Sign a person in with a new session."""
     session.clear()
     session.update(who=result.name, epoch=result.epoch, since=int(tokens.unix_time()))
-    csrf()
 
 
 class CurateSessions(SecureCookieSessionInterface):
