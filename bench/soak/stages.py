@@ -288,10 +288,10 @@ def check_admitted(folder: Path, turn: int, items: list[int]) -> DamageCount:
     found, names = DamageCount(), list(AccountStore(kb).all())
     found.torn += names != [f"p{number}" for number in range(1, len(names) + 1)]
     found.lost += max(0, last - len(names))
-    values = {each.name for each in Tokens(kb).all()}
-    wanted = {f"t{number}" for number in range(1, last + 1) if number % 3}
-    found.lost += len(wanted - values)
-    found.torn += len(values - wanted - {f"t{last + 1}"})
+    numbers = {int(each.name[1:]) for each in Tokens(kb).all()}
+    lasting = {number for number in range(1, len(names) + 1) if number % 3}
+    found.lost += len({number for number in lasting if number <= last} - numbers)
+    found.torn += len(numbers - lasting - {len(names)})
     noted = [each["who"] for each in Audit(kb).last(10_000)]
     found.lost += len({f"p{number}" for number in items} - set(noted))
     return found

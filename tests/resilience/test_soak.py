@@ -5,6 +5,8 @@ work are in ``make soak SOAK=short``.
 """
 
 import signal
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from soak.deciding import rush
@@ -15,9 +17,11 @@ from soak.disk.tracing import calls, missing
 from soak.drill import drill
 from soak.histories import Step, faults_of
 from soak.hostile import KINDS, hostile
-from soak.killing import ForkServer, Stage, soak
+from soak.killing import DamageCount, ForkServer, Stage, soak
 from soak.reading_stages import READING
 from soak.stages import STAGES
+
+from shiyi.server.site.tokens import Tokens
 
 SEED = 11
 
@@ -31,6 +35,21 @@ def test_killed_in_midst_nothing_lost_torn_or_doubled(stage: Stage) -> None:
 
 def test_every_kind_of_work_has_its_stage() -> None:
     assert len({stage.name for stage in (*STAGES, *READING)}) == 11
+
+
+def test_tokens_of_earlier_turns_are_not_torn(tmp_path: Path) -> None:
+    stage = next(each for each in STAGES if each.name == "tokens and accounts")
+    stage.prepare(tmp_path)
+
+    def stop(number: int) -> None:
+        if number == 5:
+            raise InterruptedError
+
+    with suppress(InterruptedError):
+        stage.work(tmp_path, 1, stop)
+    assert stage.check(tmp_path, 2, []) == DamageCount()  # killed before it acknowledged anything
+    Tokens(tmp_path / "kb").add("t9", "write", 1)
+    assert stage.check(tmp_path, 2, []).torn == 1
 
 
 TRACED = [stage for stage in STAGES if stage.name in {"commit", "curation", "tokens and accounts"}]
