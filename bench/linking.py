@@ -253,7 +253,7 @@ def main() -> None:
         "candidates": latency(linker.candidates, texts[:60], 2),
         "resident MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "accuracy": {
-            "ours": accuracy(shiyi_linker(linker)),
+            "shiyi": accuracy(shiyi_linker(linker)),
             "dictionary alone": accuracy(_dictionary_alone(linker)),
             "embedding alone, 0.75": accuracy(embedding_alone(vectors, index)),
             "TF-IDF 1-3-grams, 0.75": accuracy(tfidf(index, 0.75)),

@@ -99,7 +99,7 @@ class RequestMix:
             [name] = chance.choices(self._names, cum_weights=self._weights)
             return "page", f"/page/{quote(name)}?lang={language}"
         if draw < 0.72:
-            return "kept query", f"/sparql?query={quote(_CONFIDENT)}{chance.randrange(10, 20)}"
+            return "cached query", f"/sparql?query={quote(_CONFIDENT)}{chance.randrange(10, 20)}"
         if draw < 0.84:
             self._number += 1  # another limit, so that no two are alike and each costs the same
             [name] = chance.choices(self._names, cum_weights=self._weights)

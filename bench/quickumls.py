@@ -175,18 +175,18 @@ def time_quickumls(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", help="of an environment with quickumls; without: ours alone")
+    parser.add_argument("--python", help="of an environment with quickumls; without: Shiyi alone")
     parser.add_argument("--names", type=int, default=100_000)
     parser.add_argument("--sentences", type=int, default=300)
     options = parser.parse_args()
     names = make_names(options.names)
     sentences = make_sentences(names, options.sentences)
     with tempfile.TemporaryDirectory() as name:
-        rows = time_shiyi(names, sentences, Path(name) / "ours")
+        rows = time_shiyi(names, sentences, Path(name) / "shiyi")
         if options.python:
             rows.append(time_quickumls(options.python, names, sentences, Path(name)))
         else:
-            print("no --python of an environment with quickumls: ours alone", file=sys.stderr)
+            print("no --python of an environment with quickumls: Shiyi alone", file=sys.stderr)
     print(json.dumps({"names": len(names), "sentences": len(sentences), "rows": rows}, indent=1))
 
 

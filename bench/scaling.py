@@ -86,7 +86,7 @@ def fan_out(spent: Sequence[float], shards: int, draw: np.random.Generator) -> f
 
 
 def merged_recall(shards: int, number: int, wanted: int, draw: np.random.Generator) -> float:
-    """Return the share of the true ``wanted`` that are there when each shard gives its ``kept`` best."""
+    """Return the share of the true ``wanted`` that are there when each shard returns its ``kept`` best."""
     homes = draw.integers(0, shards, (2000, wanted))
     results = [np.minimum(np.bincount(row, minlength=shards), number).sum() for row in homes]
     return float(np.mean(results)) / wanted

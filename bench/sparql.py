@@ -2,7 +2,7 @@
 
 python bench/sparql.py [KB] [--oxigraph PROGRAM] [--seconds 5]
 
-`ours` asks a worker each time, `kept` may answer from what is stored; `stock` is `oxigraph
+`shiyi` asks a worker each time, `cached` may answer from what is stored; `stock` is `oxigraph
 serve-read-only`. CPU is that of the server with its workers, for each request. Updates run on a
 copy of the base.
 
@@ -207,8 +207,8 @@ def servers(kb: Path, program: str | None, home: Path) -> dict[str, tuple[list[s
     port, retained, other = free_port(), free_port(), free_port()
     command = [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port"]
     results = {
-        "ours": (["env", "SHIYI_QUERY_CACHE_BYTES=0", *command, str(port)], port, "/sparql"),
-        "kept": ([*command, str(retained)], retained, "/sparql"),
+        "shiyi": (["env", "SHIYI_QUERY_CACHE_BYTES=0", *command, str(port)], port, "/sparql"),
+        "cached": ([*command, str(retained)], retained, "/sparql"),
     }
     if program:
         current = (kb / "CURRENT").read_text(encoding="utf-8").strip()
@@ -246,7 +246,7 @@ def main() -> None:
                     for what, query in QUERIES.items()
                     for clients in (2, 8)
                 }
-                if name == "ours":
+                if name == "shiyi":
                     long = {  # the buffers of the first stay, so the second tells of its length
                         "a hundred thousand rows": stream(port, process.pid, _TENTH),
                         "then a million rows": stream(port, process.pid, _LONG),

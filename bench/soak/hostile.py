@@ -251,7 +251,7 @@ def _good(number: int) -> tuple[str, str]:
     """Return kind and path: a query that is stored, one that never came before, a page."""
     fresh = f"SELECT ?s {{ ?s ?p ?o }} LIMIT {number % 9973 + 1}"
     return (
-        ("kept query", _GOOD),
+        ("cached query", _GOOD),
         ("new query", f"/sparql?query={quote(fresh)}"),
         ("page", f"/page/{_PAGES[number % len(_PAGES)]}"),
     )[number % 3]

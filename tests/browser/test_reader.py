@@ -35,7 +35,7 @@ def dropping(app: Any) -> Any:
 
     def head(parts: Any) -> Iterator[bytes]:
         try:
-            yield next(iter(parts)).replace(b'data-patience="20000"', b'data-patience="600"')
+            yield next(iter(parts)).replace(b'data-timeout="20000"', b'data-patience="600"')
             threading.Event().wait(0.4)  # the head is shown by then
             raise ConnectionAbortedError("as if a cable were pulled")
         finally:

@@ -12,7 +12,7 @@
     const waiting = document.querySelector(".on-its-way");
     const there = document.querySelector(".answer-layout, .fault");
     if (there || (!waiting && document.readyState !== "loading")) { clearInterval(watch); return; }
-    if (!waiting || performance.now() < Number(waiting.dataset.patience)) return;
+    if (!waiting || performance.now() < Number(waiting.dataset.timeout)) return;
     clearInterval(watch);
     const again = document.createElement("a");
     again.href = location.href;

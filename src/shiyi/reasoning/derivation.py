@@ -31,14 +31,14 @@ def rule_quads(store: QuadStore) -> Iterator[Quad]:
 
 
 def entailment_quads(store: QuadStore) -> Iterator[Quad]:
-    """Yield what OWL 2 RL lets follow from accepted claims and no rule for cautions derives."""
+    """Yield the OWL 2 RL entailments of accepted claims that no rule for cautions derives."""
     derived = {
         (text(q.subject), q.predicate.value, text(q.object))
         for q in store.match(None, None, None, rules.DERIVED)
         if isinstance(q.object, NamedNode)
     }
-    found = rules.entail(load_edges(store), rules.Axioms.load())
-    yield from rules.entailed_quads(each for each in found if each.statement not in derived)
+    entailments = rules.entail(load_edges(store), rules.Axioms.load())
+    yield from rules.entailed_quads(each for each in entailments if each.statement not in derived)
 
 
 def rank_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
@@ -93,18 +93,18 @@ def infer_all(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schem
 
 def ways_by_claim(derivations: Iterable[rules.Derivation]) -> Ways:
     """Group derivations by the claim that follows."""
-    found_derivations: dict[str, list[rules.Derivation]] = defaultdict(list)
+    groups: dict[str, list[rules.Derivation]] = defaultdict(list)
     for each in derivations:
-        found_derivations[each.claim.value].append(each)
-    return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found_derivations.items()}
+        groups[each.claim.value].append(each)
+    return {claim: tuple(sorted(ways, key=_order)) for claim, ways in groups.items()}
 
 
 def read_derived(store: QuadStore) -> Mapping[str, DerivedClaim]:
-    """Read what the derived graph of a store holds."""
+    """Read the claims of the derived graph."""
     premises: dict[str, set[str]] = defaultdict(set)
     for quad in store.match(None, PROV.wasDerivedFrom, None, rules.DERIVED):
         premises[text(quad.subject)].add(text(quad.object))
-    sure = {
+    confidences = {
         text(q.subject): float(text(q.object))
         for q in store.match(None, SHIYI.confidence, None, rules.DERIVED)
     }
@@ -116,14 +116,14 @@ def read_derived(store: QuadStore) -> Mapping[str, DerivedClaim]:
                 text(triple.subject),
                 triple.predicate.value,
                 text(triple.object),
-                sure[claim],
+                confidences[claim],
                 frozenset(premises[claim]),
             )
     return claims
 
 
 def derive_claims(ways: Ways) -> Mapping[str, DerivedClaim]:
-    """Return what stands in the derived graph of each claim that follows."""
+    """Return the entry in the derived graph of each inferred claim."""
     return {
         claim: DerivedClaim(
             derivations[0].subject,
@@ -148,8 +148,12 @@ def compare(store: QuadStore, before: Mapping[str, DerivedClaim], ways: Ways) ->
     for claim in claims:
         node = NamedNode(claim)
         old |= {q for q in store.match(node, None, None, rules.DERIVED) if q.predicate in _WRITTEN}
-        if (was := before.get(claim)) is not None:
-            ends = (NamedNode(was.subject), NamedNode(was.predicate), NamedNode(was.object))
+        if (old_claim := before.get(claim)) is not None:
+            ends = (
+                NamedNode(old_claim.subject),
+                NamedNode(old_claim.predicate),
+                NamedNode(old_claim.object),
+            )
             old |= set(store.match(*ends, rules.DERIVED))
     new |= set(class_quads(store))
     old |= {q for q in stored_classifications(store) if q.predicate != RDFS.subClassOf}
@@ -193,16 +197,16 @@ def replace_derived(store: QuadStore, new: Iterable[Quad], sections: Collection[
     quads = tuple(new)
     if any(quad.graph_name not in (rules.DERIVED, rules.ENTAILED) for quad in quads):
         raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
-    going = {quad for quad, section in load_derivations(store) if section in sections}
-    coming = set(quads)
-    going |= set(_notes(store))
-    coming.add(Quad(rules.DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
-    store.change(add=list(coming - going), remove=list(going - coming))
+    removed = {quad for quad, section in load_derivations(store) if section in sections}
+    added = set(quads)
+    removed |= set(_notes(store))
+    added.add(Quad(rules.DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
+    store.change(add=list(added - removed), remove=list(removed - added))
     return len(quads)
 
 
 def derivation(store: QuadStore) -> str:
-    """Return the note of what was derived last; nothing where that was at the build."""
+    """Return the identifier of the last derivation; nothing where that was the build."""
     return " ".join(sorted(text(quad.object) for quad in _notes(store)))
 
 

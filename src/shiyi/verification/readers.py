@@ -203,7 +203,7 @@ class Reader:
         names = self.names(relation).whole
         for pattern in _properties(relation):
             if match := pattern.search(text):
-                parts = re.split(r"[、或和及]|的干燥", normalize(match["said"]))
+                parts = re.split(r"[、或和及]|的干燥", normalize(match["value"]))
                 if any(claimed in names.get(part.strip(), ()) for part in parts):
                     return Verdict.SUPPORTS
         return None
@@ -217,7 +217,7 @@ class Reader:
         """Return *supports* where a sentence of an old book is made of properties alone."""
         for pattern in _properties(relation):
             if match := pattern.search(text):
-                result = self._values(relation, match["said"])
+                result = self._values(relation, match["value"])
                 return Verdict.SUPPORTS if claimed in result else None
         return None
 

@@ -210,13 +210,13 @@ class Scripted:
     name = "scripted"
 
     def __init__(self, *message: str | OutsideError) -> None:
-        self.said, self.asked = list(message), 0
+        self.messages, self.asked = list(message), 0
 
     def complete(
         self, prompt: str, form: type[BaseModel] | None = None, listener: object = None
     ) -> Completion:
         self.asked += 1
-        result = self.said.pop(0)
+        result = self.messages.pop(0)
         if isinstance(result, OutsideError):
             raise result
         return Completion(result, 7, 3)
@@ -252,7 +252,7 @@ def test_unavailable_result_is_an_error_and_never_cached(fault: OutsideError) ->
     with pytest.raises(type(fault)):
         asker.ask(Prompt("p", "x"), Word)
     assert model.asked == (3 if isinstance(fault, ReplyError) else 1)
-    assert asker.ask(Prompt("p", "y"), Word).word == "甘" if model.said[0] != fault else True
+    assert asker.ask(Prompt("p", "y"), Word).word == "甘" if model.messages[0] != fault else True
 
 
 def test_the_breaker_leaves_a_dead_endpoint_alone() -> None:

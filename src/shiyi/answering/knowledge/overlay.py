@@ -1,7 +1,7 @@
 """Claims that no curator has accepted, laid over the facts of a base for one question.
 
 They are those of a school (TCM-DiffRAG's personal graph) and those of loaded releases of products
-(iDISK2.0-RAG). What they say is cited as theirs, may warn, and recommends nothing.
+(iDISK2.0-RAG). They are cited with their origin, may raise warnings, and recommend nothing.
 """
 
 import re
@@ -51,12 +51,12 @@ class Overlay:
 
     def over(self, facts: Facts) -> Facts:
         """Return the facts with these claims, names and classes."""
-        made_facts = swap_claims(facts, (), self.facts)
+        merged = swap_claims(facts, (), self.facts)
         return replace(
-            made_facts,
-            labels=PatchedMap(made_facts.labels, self.labels or {}),
-            classes=PatchedMap(made_facts.classes, self.classes or {}),
-            broader=PatchedMap(made_facts.broader, self.broader or {}),
+            merged,
+            labels=PatchedMap(merged.labels, self.labels or {}),
+            classes=PatchedMap(merged.classes, self.classes or {}),
+            broader=PatchedMap(merged.broader, self.broader or {}),
         )
 
 
@@ -147,12 +147,12 @@ def _texts(store: QuadStore, overlay: Overlay, facts: Facts) -> Iterator[Unit]:
         for quad in store.match(None, RDF.type, SHIYI.ReasoningText, place):
             if isinstance(node := quad.subject, NamedNode):
                 origins = store.match(node, PROV.wasDerivedFrom, None, place)
-                asked = [
+                questions = [
                     text_value(store, q.object, RDFS.label, place)
                     for q in origins
                     if isinstance(q.object, NamedNode)
                 ]
-                parts = (*filter(None, asked), text_value(store, node, RDF.value, place))
+                parts = (*filter(None, questions), text_value(store, node, RDF.value, place))
                 yield Unit.of(node.value, PAIR, parts, tuple(used[node.value]))
 
 
@@ -198,8 +198,8 @@ def _fact(store: QuadStore, claim: str, place: NamedNode, origin: str) -> Fact |
     values: dict[NamedNode, Term] = {}
     for quad in store.match(NamedNode(claim), None, None, place):
         values.setdefault(quad.predicate, quad.object)
-    triple, sure = values.get(RDF.reifies), confidence_value(values.get(SHIYI.confidence))
-    if not is_fact(triple) or values.get(SHIYI.status) != SHIYI.candidate or sure is None:
+    triple, confidence = values.get(RDF.reifies), confidence_value(values.get(SHIYI.confidence))
+    if not is_fact(triple) or values.get(SHIYI.status) != SHIYI.candidate or confidence is None:
         return None
     if not origin and isinstance(evidence := values.get(SHIYI.evidence), NamedNode):
         origin = text_value(store, evidence, DCTERMS.source, place)
@@ -209,7 +209,7 @@ def _fact(store: QuadStore, claim: str, place: NamedNode, origin: str) -> Fact |
         triple.predicate,
         text(object_),
         claim,
-        sure,
+        confidence,
         values.get(SHIYI.polarity) != SHIYI.negative,
         language=language_of(object_),
         origin=origin,

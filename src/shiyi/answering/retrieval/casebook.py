@@ -199,8 +199,8 @@ def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
             if target and (task, chain.question) not in seen:
                 seen.add((task, chain.question))
                 texts = systems[f"train_{task}"], chain.question, target
-                said = zip(("system", "user", "assistant"), texts, strict=True)
-                messages = [{"role": role, "content": content} for role, content in said]
+                turns = zip(("system", "user", "assistant"), texts, strict=True)
+                messages = [{"role": role, "content": content} for role, content in turns]
                 yield json.dumps({"messages": messages}, ensure_ascii=False)
 
 

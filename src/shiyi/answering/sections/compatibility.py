@@ -528,11 +528,11 @@ _MOST_WATCHED: Final = 3
 def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
     """State before the rest what is recorded of taking each thing for long, or that nothing is."""
     question, verbalizer = context.parsed, context.verbalizer
-    section, unsaid = Section(""), list[str]()
+    section, unrecorded = Section(""), list[str]()
     for group in question.groups[:_MOST_THINGS]:
         pieces = _long_term_pieces(context, group)
         if not pieces:
-            unsaid.append(group[0])
+            unrecorded.append(group[0])
             continue
         section.item((verbalizer.verbalize("v_for_long"), ()), *pieces, (verbalizer.stop, ()))
         facts = section.lines[-1].facts
@@ -540,8 +540,8 @@ def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
         part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))
         part.note(*facts)
         part.shown.add(text)
-    if unsaid:
-        section.add(verbalizer.verbalize("v_for_long_none", x=verbalizer.names(unsaid)))
+    if unrecorded:
+        section.add(verbalizer.verbalize("v_for_long_none", x=verbalizer.names(unrecorded)))
     place = 1 if question.person.states or question.person.drugs else 0  # after the verdict
     part.opening.lines[place:place] = section.lines
 

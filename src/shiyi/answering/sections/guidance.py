@@ -424,6 +424,6 @@ def judge(context: AnswerContext, part: Contribution, composed: ComposedAnswer) 
         return verdict
     facts = (f for line in part.opening.lines for f in line.facts)
     guiding = {f.claim for f in facts if f.predicate == SHIYI.guidance}
-    said = (s.text for s in composed.sentences if guiding.intersection(s.claims))
+    stating = (s.text for s in composed.sentences if guiding.intersection(s.claims))
     severity = _SEVERITY.get(part.concluded, "")
-    return Verdict(part.concluded, next(said, verdict.text), severity)
+    return Verdict(part.concluded, next(stating, verdict.text), severity)

@@ -131,8 +131,8 @@ class _Search:
             if len(self._answers) > self.asks:
                 self.complete = False
                 return None
-            gone = set(claims).union(*(self._derived.get(claim, ()) for claim in claims))
-            self._answers[claims] = ask(self.runtime.with_changes(gone, ()), self.request)
+            removed = set(claims).union(*(self._derived.get(claim, ()) for claim in claims))
+            self._answers[claims] = ask(self.runtime.with_changes(removed, ()), self.request)
         return self._answers[claims]
 
     def _rests_on(self, withheld: frozenset[str], target: Recommendation | None) -> frozenset[str]:
@@ -143,10 +143,10 @@ class _Search:
             claims: Iterable[str] = chain(first, self._gravest(answer))
         else:
             own = (r.claims for r in answer.recommendations if r.iri == target.iri)
-            along = (
+            path_claims = (
                 [h.claim for h in p.hops] for p in answer.paths if p.entities[-1] == target.iri
             )
-            claims = chain.from_iterable((*own, *along))
+            claims = chain.from_iterable((*own, *path_claims))
         premises = self.runtime.facts.premises
         return frozenset(chain.from_iterable(premises.get(claim) or (claim,) for claim in claims))
 

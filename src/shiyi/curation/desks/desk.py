@@ -213,10 +213,10 @@ class Desk:
 
     def editable(self, claim: str) -> StoredClaim | None:
         """Return the claim that is edited; None for the empty name, FormError for a wrong one."""
-        found = load_claim(self.store, claim) if claim else None
-        if claim and found is None:
+        stored = load_claim(self.store, claim) if claim else None
+        if claim and stored is None:
             raise FormError([fault("claim", "no_claim", words=claim.removeprefix(ID)[:80])])
-        return found
+        return stored
 
     def _against(self, claim: Claim, draft: ClaimDraft) -> tuple[Fault, ...]:
         """Return what the shapes refuse, asked in the confined process."""
@@ -245,7 +245,7 @@ class Desk:
             raise FormError([fault("concept", "unknown_concept", words=name[:80])])
         return entry
 
-    def one(self, field: str, words: str) -> str:
+    def named_concept(self, field: str, words: str) -> str:
         """Return the concept that an id or a label names; FormError where it is not one."""
         concepts = find_concepts(self.store, words)
         if len(concepts) != 1:
@@ -276,7 +276,7 @@ class Desk:
 
     def merge(self, user: Account, form: forms.ConceptMerge) -> Change:
         """Merge one concept into another of its kind."""
-        source, target = self.concept(form.concept), self.one("target", form.target)
+        source, target = self.concept(form.concept), self.named_concept("target", form.target)
         edit = merging.merge_concepts(self.store, source.iri.value, target, form.reason)
         return self._make(user, form, edit)
 
@@ -291,7 +291,7 @@ class Desk:
     def deprecate(self, user: Account, form: forms.Deprecation) -> Change:
         """Retire a concept, in favour of another or of none."""
         old = self.concept(form.concept)
-        target = self.one("target", form.target) if form.target else ""
+        target = self.named_concept("target", form.target) if form.target else ""
         edit = merging.deprecate_concept(self.store, old.iri.value, target, form.reason)
         return self._make(user, form, edit)
 

@@ -44,7 +44,7 @@ def file_report(
 ) -> Report:
     """Store a report, once: the same words about the same thing are one report.
 
-    ``UsageError`` where the base says nothing of what is reported.
+    Raise ``UsageError`` for an unknown subject.
     """
     words = words.strip()
     if kind not in KINDS:

@@ -73,7 +73,7 @@ class EvidenceDraft(BaseModel):
 
 
 class ClaimDraft(BaseModel):
-    """A claim as it was sent: all texts, nothing checked yet."""
+    """A claim as it was sent: unchecked texts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -93,7 +93,7 @@ class ClaimDraft(BaseModel):
 
     @classmethod
     def of_claim(cls, stored: StoredClaim) -> "ClaimDraft":
-        """Fill a form from a claim that stands."""
+        """Fill a form from a stored claim."""
         claim = stored.claim
         stated = claim.text or Text(text(claim.object))
         return cls(
@@ -107,7 +107,7 @@ class ClaimDraft(BaseModel):
 
     @classmethod
     def of_form(cls, form: Mapping[str, str]) -> "ClaimDraft":
-        """Read a form as it was sent; names it does not know are passed over."""
+        """Read a form as it was sent; unknown names are ignored."""
         names = ("subject", "relation", "object", "object_en")
         places = [n for n in range(_MOST) if any(f"e{n}-{part}" in form for part in _PARTS)]
         return cls(
@@ -117,7 +117,7 @@ class ClaimDraft(BaseModel):
         )
 
     def remainder(self) -> tuple[EvidenceDraft, ...]:
-        """List the evidence that stays."""
+        """List the evidence that is not removed."""
         return tuple(draft for draft in self.evidence if not (draft.removed or draft.is_empty))
 
     def with_blank(self) -> "ClaimDraft":
@@ -253,10 +253,10 @@ def _evidence(
     if source is None and not needless:
         faults.append(fault(draft.name("source"), "unknown_source", words=draft.source[:80]))
     faults += _field_violations(draft)
-    given = {name: value for name, value in draft.qualifiers.items() if name in QUALIFIERS}
-    if words := given.get(ABOUT):
+    qualifiers = {name: value for name, value in draft.qualifiers.items() if name in QUALIFIERS}
+    if words := qualifiers.get(ABOUT):
         results = [_concept(each, draft.name(ABOUT), store, (), faults) for each in split(words)]
-        given[ABOUT] = ids_of(NamedNode(each) for each in results if each)
+        qualifiers[ABOUT] = ids_of(NamedNode(each) for each in results if each)
     for part in ("locator", *QUALIFIERS):
         value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
         if value:
@@ -270,7 +270,7 @@ def _evidence(
         kind,
         Confidence(float(draft.confidence)) if draft.confidence else None,
         draft.locator,
-        tuple(sorted(given.items())),
+        tuple(sorted(qualifiers.items())),
         weights,
     )
     if kind in UNOPENED:

@@ -10,7 +10,7 @@ from shiyi.errors import UsageError
 
 @dataclass(slots=True)
 class TableText:
-    """One file: its lines as they stand, and what becomes of them. Lines count from 1."""
+    """One file: its lines and their changes. Lines count from 1."""
 
     name: str  # below the folder of the tables
     before: str
@@ -20,21 +20,21 @@ class TableText:
 
     @classmethod
     def open(cls, folder: Path, name: str, columns: tuple[str, ...] = ()) -> "TableText":
-        """Read a table; one that is not there is begun with these columns."""
+        """Read a table; a missing one is created with these columns."""
         path = folder / name
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        created = cls(name, text)
-        created._lines = list(text.split("\n"))
-        if created._lines and not created._lines[-1]:
-            created._lines.pop()
-        for at, line in enumerate(created._lines):
+        table = cls(name, text)
+        table._lines = list(text.split("\n"))
+        if table._lines and not table._lines[-1]:
+            table._lines.pop()
+        for at, line in enumerate(table._lines):
             if line and line.strip() and not line.startswith("#"):
-                created._head, created.columns = at, [part.strip() for part in line.split("\t")]
+                table._head, table.columns = at, [part.strip() for part in line.split("\t")]
                 break
-        if created._head < 0:
-            created._head, created.columns = len(created._lines), list(columns)
-            created._lines.append("\t".join(columns))
-        return created
+        if table._head < 0:
+            table._head, table.columns = len(table._lines), list(columns)
+            table._lines.append("\t".join(columns))
+        return table
 
     def begin(self, lines: list[str]) -> None:
         """Begin a new file with these lines, the last of which is its header."""
@@ -93,7 +93,7 @@ class TableText:
 
     @property
     def after(self) -> str:
-        """Return the whole text as it is to be."""
+        """Return the whole text with its changes."""
         remaining = [line for line in self._lines if line is not None]
         return "\n".join(remaining) + "\n" if remaining else ""
 
@@ -128,26 +128,26 @@ class Tables:
 
     def write(self, root: Path) -> list[str]:
         """Write every changed file below ``root``; return their paths."""
-        created = []
+        paths = []
         for path, _, after in self.changed_files():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             part = target.with_name(f".{target.name}.new")
             part.write_text(after, encoding="utf-8", newline="\n")
             part.replace(target)
-            created.append(path)
-        return created
+            paths.append(path)
+        return paths
 
 
 def _diff_file(path: str, before: str, after: str) -> str:
-    created = difflib.unified_diff(
+    changes = difflib.unified_diff(
         before.splitlines(keepends=True),
         after.splitlines(keepends=True),
         f"a/{path}" if before else "/dev/null",
         f"b/{path}",
         n=3,
     )
-    lines = list(created)
+    lines = list(changes)
     if not lines:
         return ""
     head = f"diff --git a/{path} b/{path}\n" + ("" if before else "new file mode 100644\n")

@@ -235,7 +235,7 @@ def load_safety(path: Path, limit: int | None = None) -> tuple[tuple[Case, ...],
         elif name in cases:
             skips.note("the same id again", place)
         else:
-            warn, avoid, unsaid = (
+            warn, avoid, forbidden = (
                 [part.strip() for part in row.get(column, "").split("|") if part.strip()]
                 for column in ("must_warn", "must_not_recommend", "must_not_say")
             )
@@ -246,7 +246,7 @@ def load_safety(path: Path, limit: int | None = None) -> tuple[tuple[Case, ...],
                 profile,
                 frozenset(warn),
                 frozenset(avoid),
-                tuple(each.lower() for each in unsaid),
+                tuple(each.lower() for each in forbidden),
             )
     return tuple(cases.values())[:limit], skips
 

@@ -4,7 +4,7 @@ After Yaoshi-RAG (relation proposal, filter, constrained extraction, attributes 
 dishes), TOSRR (a summary and questions with answers for each passage) and TCM MLKG-RAG (described
 entities, those of the patient apart from those of the disease).
 
-Summaries, questions with answers and descriptions are for search; none is ever cited.
+Summaries, questions with answers and descriptions are searched and never cited.
 """
 
 from collections import Counter
@@ -107,8 +107,8 @@ class _Passage:
     """The state of one passage while a model reads it."""
 
     passage: Passage
-    chosen: tuple[str, ...] = ()
-    made: list[tuple[Statement, ExtractedStatement]] = field(default_factory=list)
+    relations: tuple[str, ...] = ()
+    statements: list[tuple[Statement, ExtractedStatement]] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     notes: forms.Notes | None = None
     parked: str = ""
@@ -117,7 +117,7 @@ class _Passage:
 class LlmExtractor:
     """Reads passages with a language model; every statement is checked before it is proposed.
 
-    A passage is read whole or parked: where any step fails for good, nothing of it is taken, and
+    A passage is read whole or parked: after a permanent fault nothing of it is used, and
     the steps that went well are in the cache for the next time.
     """
 
@@ -170,49 +170,49 @@ class LlmExtractor:
 
     def _steps(self, reading: _Passage, language: str) -> None:
         passage, relations, ask = reading.passage, self._reader.relations, self._asker.ask
-        shown = {"title": " / ".join(passage.section.path), "passage": passage.text}
-        listed = relations.prompt_lines()
-        proposed = ask(
-            self._prompts["propose-relations"], forms.Relations, relations=listed, **shown
+        context = {"title": " / ".join(passage.section.path), "passage": passage.text}
+        lines = relations.prompt_lines()
+        proposal = ask(
+            self._prompts["propose-relations"], forms.Relations, relations=lines, **context
         )
         statements: list[Statement] = []
-        if proposed.relations:
-            retained = ask(
+        if proposal.relations:
+            selection = ask(
                 self._prompts["filter-relations"],
                 forms.Relations,
-                relations=listed,
-                proposed=", ".join(proposed.relations),
-                **shown,
+                relations=lines,
+                proposed=", ".join(proposal.relations),
+                **context,
             )
-            reading.chosen = relations.filter_names(retained.relations)
-        if reading.chosen:
-            chosen = relations.prompt_lines(reading.chosen)
+            reading.relations = relations.filter_names(selection.relations)
+        if reading.relations:
+            chosen_lines = relations.prompt_lines(reading.relations)
             reply = ask(
                 self._prompts["extract-claims"],
                 forms.Statements,
-                relations=chosen,
+                relations=chosen_lines,
                 lessons=self._lessons,
-                **shown,
+                **context,
             )
             statements += reply.statements
-            about = ask(self._prompts["extract-attributes"], forms.Attributes, **shown)
+            about = ask(self._prompts["extract-attributes"], forms.Attributes, **context)
             statements += (each for each in about.attributes if each.relation in ATTRIBUTES)
         reading.notes = ask(
-            self._prompts["describe-passage"], forms.Notes, classes=relations.classes, **shown
+            self._prompts["describe-passage"], forms.Notes, classes=relations.classes, **context
         )
         self._add_claims(reading, statements, language)
 
     def _add_claims(self, reading: _Passage, values: Iterable[Statement], language: str) -> None:
         """Make claims of statements; the same claim on the same quote is made once."""
-        chosen = (*reading.chosen, *ATTRIBUTES)
-        known = {_identity(created) for _, created in reading.made}
+        chosen = (*reading.relations, *ATTRIBUTES)
+        known = {_identity(created) for _, created in reading.statements}
         for statement in dict.fromkeys(values):
             read = self._reader.read(statement, reading.passage, chosen, language)
             if isinstance(read, Refusal):
                 reading.refused.append(read)
             elif _identity(read) not in known:
                 known.add(_identity(read))
-                reading.made.append((statement, read))
+                reading.statements.append((statement, read))
 
     def _faulty(
         self, readings: Iterable[_Passage], document: Document
@@ -222,16 +222,16 @@ class LlmExtractor:
         for reading in readings:
             claims = [
                 propose_claim(created, reading.passage, document, self, self._settings)
-                for _, created in reading.made
+                for _, created in reading.statements
             ]
-            wrong = [refusal for refusal in reading.refused if refusal.is_repairable]
+            refusals = [refusal for refusal in reading.refused if refusal.is_repairable]
             judged_results = self._gate.judge(claims)
-            for (statement, _), result in zip(reading.made, judged_results, strict=True):
+            for (statement, _), result in zip(reading.statements, judged_results, strict=True):
                 if result.faults:
                     reason = result.faults[0].message_en or result.faults[0].component
-                    wrong.append(Refusal(statement, "breaks a shape", reason))
-            if wrong:
-                results.append((reading, wrong))
+                    refusals.append(Refusal(statement, "breaks a shape", reason))
+            if refusals:
+                results.append((reading, refusals))
         return results
 
     def _repair(self, reading: _Passage, wrong: list[Refusal], language: str) -> None:
@@ -241,19 +241,19 @@ class LlmExtractor:
             for number, refusal in enumerate(wrong, 1)
         )
         try:
-            mended = self._asker.ask(
+            reply = self._asker.ask(
                 self._prompts["repair-claims"],
                 forms.Repairs,
                 refused=words,
-                relations=self._reader.relations.prompt_lines((*reading.chosen, *ATTRIBUTES)),
+                relations=self._reader.relations.prompt_lines((*reading.relations, *ATTRIBUTES)),
                 title=" / ".join(passage.section.path),
                 passage=passage.text,
             )
         except OutsideError as fault:
-            reading.made, reading.refused, reading.notes = [], [], None
+            reading.statements, reading.refused, reading.notes = [], [], None
             reading.parked = str(fault)
             return
-        for repair in mended.repairs:
+        for repair in reply.repairs:
             if 1 <= repair.number <= len(wrong) and (repair.withdraw or repair.statement):
                 self._replace(reading, wrong[repair.number - 1], repair, language)
 
@@ -270,7 +270,7 @@ class LlmExtractor:
                 reading.refused.append(withdrawn)
         else:
             reading.refused = [refusal for refusal in reading.refused if refusal != old]
-        reading.made = [row for row in reading.made if row[0] != old.statement]
+        reading.statements = [row for row in reading.statements if row[0] != old.statement]
         if repair.statement and not repair.withdraw:
             self._add_claims(reading, [repair.statement], language)
 
@@ -283,8 +283,8 @@ class LlmExtractor:
         quads: list[Quad] = list(refused_quads(reading.refused, passage, place))
         if reading.notes:
             quads += note_quads(reading.notes, passage, document, place, self._reader)
-        quads += claim_notes(reading.made, passage, document, place)
-        results = tuple(statement for _, statement in reading.made)
+        quads += claim_notes(reading.statements, passage, document, place)
+        results = tuple(statement for _, statement in reading.statements)
         return Extraction(results, unlinked, tuple(quads), refused)
 
 

@@ -91,7 +91,7 @@ def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedC
     values = {
         end
         for end in ends
-        if is_text(end.value) and not _is_said_elsewhere(store, end, hidden_terms, triples)
+        if is_text(end.value) and not _is_stated_elsewhere(store, end, hidden_terms, triples)
     }
     return RestrictedContent(
         _texts(evidence),
@@ -104,7 +104,7 @@ def find_restricted(store: QuadStore, licence: str | None = None) -> RestrictedC
     )
 
 
-def _is_said_elsewhere(
+def _is_stated_elsewhere(
     store: QuadStore, result: Term, hidden: set[Term], triples: Iterable[Triple]
 ) -> bool:
     """Return whether a claim that is not hidden has a text as its object too."""
