@@ -238,8 +238,8 @@ def _remove_denied(context: Context, frame: Frame) -> Profile:
     profile, before = context.profile, context.frame
     denied = [f for f in frame.focus if f.assertion == "denied"]
     if before is not None and frame.has_cue("replaces"):
-        kept = {f.iri for f in frame.focus}
-        denied += [f for f in before.of_role("medicine") if f.iri not in kept]
+        iris = {f.iri for f in frame.focus}
+        denied += [f for f in before.of_role("medicine") if f.iri not in iris]
     words = {word for f in denied for word in (f.label, f.text)}
     return profile.without({entry for entry in profile.entries() if entry[1] in words})
 

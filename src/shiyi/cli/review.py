@@ -426,7 +426,7 @@ def status(ctx: Context, tables: Tables = None, as_json: Json = False) -> int:
     with KnowledgeBase.of(settings) as base:
         out = write_outgoing(base, folder, settings.confidence)
         incoming = read_incoming(base, folder, settings.confidence)
-    _warn_of_unapplied(len(out.kept))
+    _warn_of_unapplied(len(out.unapplied))
     added, removed = len(incoming.added), len(incoming.removed)
     if as_json:
         emit({"to_tables": out.counts(), "to_base": {"added": added, "removed": removed}})
@@ -451,7 +451,7 @@ def export_patch(
     settings = settings_of(ctx)
     with KnowledgeBase.of(settings) as base:
         out = write_outgoing(base, _folder(tables), settings.confidence)
-    _warn_of_unapplied(len(out.kept))
+    _warn_of_unapplied(len(out.unapplied))
     if output:
         output.write_text(out.tables.patch(), encoding="utf-8", newline="\n")
     else:
@@ -466,7 +466,7 @@ def write_tables(ctx: Context, tables: Tables = None, as_json: Json = False) -> 
     settings, folder = settings_of(ctx), _folder(tables)
     with KnowledgeBase.of(settings) as base:
         out = write_outgoing(base, folder, settings.confidence)
-    _warn_of_unapplied(len(out.kept))
+    _warn_of_unapplied(len(out.unapplied))
     written = out.tables.write(folder.parent)
     if as_json:
         emit(out.counts() | {"written": written})

@@ -68,8 +68,7 @@ class Filter:
 
     ``view``: ``open`` (what this person has not reviewed), ``mine`` (assigned to them),
     ``disputed`` (one for, one against), ``waiting`` (reviewed once, a second is awaited),
-    ``reported`` (readers reported a mistake), ``done`` (reviewed by them), ``all``. ``shape`` is
-    the class of the subject.
+    ``reported`` (by readers), ``done`` (reviewed by them), ``all``. ``shape``: the subject class.
     """
 
     source: str = ""

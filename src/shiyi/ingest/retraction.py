@@ -37,8 +37,7 @@ def releases(store: QuadStore, name: str) -> list[str]:
 def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     """Remove a source, or one version of it; return counts.
 
-    Killed at any moment and called again, it continues. Raises :class:`UsageError` where the base
-    never had such a source.
+    Killed at any moment and called again, it continues. Raise ``UsageError`` for no source.
     """
     stored = releases(writer.store, name)
     chosen = [each for each in stored if not version or each == version]

@@ -92,7 +92,7 @@ def local_name(iri: str) -> str:
 
 
 def parse_turtle(turtle: str) -> Iterator[Quad]:
-    """Read Turtle that we wrote ourselves; text from elsewhere is parsed in a worker.
+    """Read Turtle that Shiyi wrote; other text is parsed in a worker.
 
     >>> [quad.object.value for quad in parse_turtle('<https://e.org/a> <https://e.org/p> "x" .')]
     ['x']
@@ -101,7 +101,7 @@ def parse_turtle(turtle: str) -> Iterator[Quad]:
 
 
 def parse(content: str, name: str) -> Iterator[Quad]:
-    """Read a person's own RDF file by the ending of its name; complain by line and column."""
+    """Read an RDF file of a user by the ending of its name; faults have line and column."""
     ending = name.rpartition(".")[2]
     if ending not in TEXT_FORMATS:
         raise FormatError("file ending", ending, TEXT_FORMATS)
@@ -137,10 +137,10 @@ def serialize(
     """
     if name not in FORMATS:
         raise FormatError("format", name, tuple(FORMATS))
-    chosen = FORMATS[name]
-    takes_prefixes = chosen in (RdfFormat.TRIG, RdfFormat.TURTLE, RdfFormat.RDF_XML)
+    syntax = FORMATS[name]
+    takes_prefixes = syntax in (RdfFormat.TRIG, RdfFormat.TURTLE, RdfFormat.RDF_XML)
     written = oxigraph_serialize(
-        statements, format=chosen, prefixes=prefixes if takes_prefixes else None
+        statements, format=syntax, prefixes=prefixes if takes_prefixes else None
     )
     return written or b""
 

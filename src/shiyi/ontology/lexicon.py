@@ -53,8 +53,7 @@ def cue_texts(name: str) -> Mapping[str, tuple[str, str]]:
     """Return the alternatives of each cue of ``cues/NAME.tsv``, in Chinese and in English.
 
     Rows of one name are alternatives. ``{{other}}`` stands for those of another cue in the same
-    language, ``{{other*}}`` for those in both; ``one ~25~ other`` finds both within 25 characters
-    of one sentence, in either order.
+    language, ``{{other*}}`` for those in both; ``one ~25~ other`` finds both within 25 characters.
     """
     cells = _cells(name)
     return {cue: (_text(cells, cue, 0), _text(cells, cue, 1)) for cue in cells}

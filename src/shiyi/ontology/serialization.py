@@ -105,8 +105,7 @@ def claim_quads(claim: Claim, graph: Graph = DEFAULT, fused: bool = True) -> lis
     """Return the quads of a claim: its triple if it is asserted, its named reifier, its evidence.
 
     A claim that is not asserted also carries ``rdf:subject``, ``rdf:predicate`` and
-    ``rdf:object``, since the store has no index inside triple terms. Without ``fused`` its
-    confidence is left to the caller.
+    ``rdf:object``, since the store has no index inside triple terms. ``fused`` adds its confidence.
     """
     return [
         Quad(subject, predicate, value, graph)

@@ -188,8 +188,7 @@ Check 校验: `sha256sum -c SHA256SUMS`.
 def evaluation_files(paths: Sequence[Path], release: str, files: ReleaseFiles) -> None:
     """Add evaluation results to the release: JSON lines become one table, pages stay as they are.
 
-    Raises :class:`UsageError` for a file that is neither. A figure that was measured on another
-    base is stored, and marked.
+    Raises :class:`UsageError` for a file that is neither. A figure of another base is marked.
     """
     rows: list[dict[str, Any]] = []
     for path in paths:

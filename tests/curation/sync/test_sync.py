@@ -188,7 +188,7 @@ def test_patch_rebuild_and_the_same_claims_stand(
         before = facts(base.store)
         rows = export_mappings(base.store, "accepted").rows
         outgoing = write_outgoing(base, tables)
-        assert outgoing.kept == []
+        assert outgoing.unapplied == []
         assert min(outgoing.claims, outgoing.concepts, outgoing.mappings, outgoing.terms) > 0
         patch = outgoing.tables.patch()
     repository = tmp_path / "repository"

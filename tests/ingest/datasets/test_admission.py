@@ -239,7 +239,7 @@ def test_what_expert_rejected_is_not_asserted_by_policy(kb: Path, ingest: Ingest
 
 def test_policy_alone_asserts_no_model_or_unknown_concept(kb: Path, tmp_path: Path) -> None:
     dataset = read_dataset(source(tmp_path / "hospital", "shiyi:accepted") / "source.ttl")
-    held_back: Counter[str] = Counter()
+    withheld: Counter[str] = Counter()
     with KnowledgeBase.open(kb) as base:
         hawthorn, cold = concept(base, "山楂"), concept(base, "寒")
         evidence = (Evidence(dataset.source, Confidence(0.9)),)
@@ -253,9 +253,9 @@ def test_policy_alone_asserts_no_model_or_unknown_concept(kb: Path, tmp_path: Pa
             ProposedClaim(Claim(resource("nothing"), SHIYI.hasNature, cold, evidence)),
             ProposedClaim(Claim(hawthorn, RDF.value, cold, evidence)),
         ]
-        made_claims = AdmissionPolicy(dataset, base.store).of([plain, *claims], held_back)
+        made_claims = AdmissionPolicy(dataset, base.store).of([plain, *claims], withheld)
     assert [claim.entry for claim in made_claims] == [Status.ACCEPTED, *[Status.CANDIDATE] * 4]
-    assert held_back == {
+    assert withheld == {
         "read by a model": 2,
         "of a concept that is not in the accepted view": 1,
         "a name or match": 1,

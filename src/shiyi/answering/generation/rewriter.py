@@ -35,15 +35,15 @@ _OTHER_SCRIPT: Final = re.compile(
 )
 _MARKUP: Final = re.compile(r"https?:|www\.|[<>\[\]{}|`]|!\[|\*\*|^#")
 _CUES: Final = Cues("sentence-check")
-# answers that come down to a harm are the composer's alone
+# answers with a harm as verdict are written by the composer alone
 _COMPOSED_ONLY: Final = frozenset({"emergency", "do_not_combine", "ask_first"})
 
 
 class Listener(Protocol):
-    """Is informed of an answer before it is whole."""
+    """Receives an answer while it is made."""
 
     def receive_draft(self, answer: Answer) -> None:
-        """Receive the composed answer before a model is asked; its paths and warnings stand."""
+        """Receive the composed answer before a model is asked; its paths and warnings are final."""
 
     def receive(self, sentence: Sentence) -> None:
         """Receive a sentence that has passed the check, in the order of writing."""
@@ -86,10 +86,9 @@ def write_with_model(
     """Return ``answer`` with its text written by ``model``, or as composed with a notice.
 
     The conclusion, warnings, follow-ups, recommendations and ``composed.care`` stay the composer's;
-    so does an answer that comes down to a harm, for which no model is asked. A sentence stands only
-    if it cites claims of this answer and :class:`SentenceCheck` finds no fault. A ``listener``
-    receives each sentence that stands while the model still writes; where the reply then fails,
-    the composed answer replaces them.
+    so does an answer that comes down to a harm, for which no model is asked. A sentence is used
+    only if it cites claims of this answer and :class:`SentenceCheck` finds no fault. A ``listener``
+    receives each accepted sentence; after a fault the composed answer replaces them.
     """
     writing = _Task.of(answer, runtime, composed)
     if answer.abstained or not writing.cited or answer.verdict.kind in _COMPOSED_ONLY:
@@ -102,21 +101,23 @@ def write_with_model(
         written = parse_form(completion.text, WrittenAnswer).sentences[:_MAX_SENTENCES]
     except OutsideError as fault:
         return replace(_keep(answer, prompt, f"model: {fault}"), model_fault=str(fault))
-    judged = [(each, *writing.judge(each)) for each in written]
-    dropped = [f"dropped ({why}): {each.text[:80]}" for each, why, _ in judged if why]
-    sentences = tuple(sentence for _, _, sentence in judged if sentence)
+    judgements = [(each, *writing.judge(each)) for each in written]
+    dropped = [f"dropped ({why}): {each.text[:80]}" for each, why, _ in judgements if why]
+    sentences = tuple(sentence for _, _, sentence in judgements if sentence)
     if not sentences:
         return _keep(answer, prompt, "model: no sentence was supported by its claims", *dropped)
     claims = {claim for sentence in sentences for claim in sentence.claims}
-    known = {each.claim for each in answer.citations}
-    used = tuple(c for c in writing.cited.values() if c.claim in claims - known)
-    noted = replace(_note_exchange(answer, prompt, *dropped), citations=(*answer.citations, *used))
+    claims_cited = {each.claim for each in answer.citations}
+    new_citations = tuple(c for c in writing.cited.values() if c.claim in claims - claims_cited)
+    base = replace(
+        _note_exchange(answer, prompt, *dropped), citations=(*answer.citations, *new_citations)
+    )
     notice = verbalize(answer.language, "l_checked", n=str(len(sentences)), m=str(len(written)))
     return replace(
-        noted,
+        base,
         model=model.name,
         sentences=(*first, *sentences, *composed.care_sentences),
-        text=_text((*first, *sentences), noted, composed.care, notice),
+        text=_text((*first, *sentences), base, composed.care, notice),
     )
 
 
@@ -134,13 +135,13 @@ def _note_exchange(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """Decides whether a sentence may stand in an answer; see ``docs/explanation/grounding.md``."""
+    """Decides whether an answer may use a sentence; see ``docs/explanation/grounding.md``."""
 
     language: str
     names: Names
 
     def fault(self, text: str, cited: Iterable[Citation]) -> str:
-        """Return why a sentence that cites some claims may not stand; empty where it may."""
+        """Return the fault of a sentence with the claims it cites; empty for none."""
         if not text or len(text) > _MAX_CHARS or "\n" in text:
             return "is empty, too long or of several lines"
         if _MARKUP.search(text):
@@ -180,23 +181,25 @@ class _Task:
     def of(cls, answer: Answer, runtime: Runtime, composed: Composition) -> "_Task":
         """Choose the claims: those cited, then what is recorded of the things named."""
         harms = {p.name for p in Schema.load().properties.values() if p.is_safety}
-        every = (*answer.citations, *composed.more)
-        known = {each.claim for each in every}
+        citations = (*answer.citations, *composed.more)
+        known = {each.claim for each in citations}
         things = (
             *(each.iri for each in answer.recommendations),
             *(each.iri for each in answer.linked if each.iri),
         )
         facts = (f for iri in dict.fromkeys(things) for f in runtime.facts.of(iri, *PROFILE))
         more = [f for f in facts if f.claim not in known][:_DESCRIBED]
-        numbered = enumerate(more, max((each.number for each in every), default=0) + 1)
-        like = [runtime.evidences.citation(n, fact, answer.language) for n, fact in numbered]
+        numbered = enumerate(more, max((each.number for each in citations), default=0) + 1)
+        descriptions = [
+            runtime.evidences.citation(n, fact, answer.language) for n, fact in numbered
+        ]
         cited = {
             each.number: each
-            for each in (*every[:_CITED], *like)
+            for each in (*citations[:_CITED], *descriptions)
             if local_name(each.predicate.iri) not in harms
         }
         check = SentenceCheck(answer.language, runtime.names)
-        return cls(answer, composed, cited, frozenset(each.number for each in like), check)
+        return cls(answer, composed, cited, frozenset(each.number for each in descriptions), check)
 
     def judge(self, sentence: WrittenSentence) -> tuple[str, Sentence | None]:
         """Return why a sentence is dropped, or the sentence."""

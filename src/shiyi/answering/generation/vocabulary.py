@@ -81,8 +81,7 @@ class Entry:
     """Words that may state something of a claim.
 
     ``cue``: one of the words that state the relation itself. ``order``: which end of the claim
-    must stand before the words where they stand between both ends; ``before-name`` where one of
-    them has to follow.
+    must stand before the words where they stand between both ends; ``before-name``: one follows.
     """
 
     key: str

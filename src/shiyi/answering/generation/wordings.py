@@ -65,8 +65,7 @@ class Wording:
     """What may stand in a sentence over a claim.
 
     ``required`` are the keys of which a cue has to stand, ``order`` is the order of the ends
-    around a verb of an interaction, by what the note says. ``is_prohibited``: a note of an
-    interaction says not to combine.
+    around a verb of an interaction, by what the note says. ``is_prohibited``: not to combine.
     """
 
     names: dict[str, tuple[tuple[Units, str], ...]]  # by first unit; with the end they name

@@ -128,8 +128,8 @@ def choose(
     ends = of_group or reached
     if parsed.needs_plain_food():  # and no herbs
         vetoed = () if parsed.is_of_child() else [i for i in ends if safety.check(i, parsed.person)]
-        kept = {iri for iri in ends if iri in vetoed or _is_plain_food(iri, facts)}
-        ends = {iri: paths for iri, paths in ends.items() if iri in kept}
+        plain = {iri for iri in ends if iri in vetoed or _is_plain_food(iri, facts)}
+        ends = {iri: paths for iri, paths in ends.items() if iri in plain}
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
     wanted = _MENDS.get(differential.leaning, "") if differential.words else ""

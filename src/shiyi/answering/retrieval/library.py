@@ -80,14 +80,14 @@ def words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def telling_words(text: str) -> frozenset[str]:
-    """Return the words of a text that tell it from others; an English plural counts as singular.
+def content_words(text: str) -> frozenset[str]:
+    """Return the content words of a text; an English plural counts as singular.
 
-    >>> sorted(telling_words("How do I store the eggs?"))
+    >>> sorted(content_words("How do I store the eggs?"))
     ['egg', 'store']
     """
-    told = (word for word in words(text) if word not in _STOP)
-    return frozenset(singular(word) if word.isascii() else word for word in told)
+    tokens = (word for word in words(text) if word not in _STOP)
+    return frozenset(singular(word) if word.isascii() else word for word in tokens)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, Fact
-from shiyi.answering.retrieval.library import telling_words
+from shiyi.answering.retrieval.library import content_words
 from shiyi.answering.safety import Finding
 from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.question import CHILDREN, Question
@@ -297,7 +297,7 @@ def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Gu
     text, left = verbalizer.words(guide.fact), question.question
     for each in (word for o in guide.covers if o < len(named) for word in words[o]):
         left = left.replace(each, " ")
-    asked = telling_words(left) - telling_words(verbalizer.name(guide.fact.subject))
+    asked = content_words(left) - content_words(verbalizer.name(guide.fact.subject))
     asked = frozenset(w for w in asked if not w.isdecimal() and not question.frame.is_repeated)
     things = len(named) if question.wants(*_OF_BOTH) else len(question.groups)
     spaced = fold(text) if has_cjk(text) else space_words(fold(text))
@@ -307,7 +307,7 @@ def _weigh(guide: Guide, rank: int, context: AnswerContext, named: Senses) -> Gu
     unmet = question.wants("may") and {*own}.difference(*named) and max(guide.covers) < len(named)
     if (rank == _OTHER or guide.topic == "substitute") and (unmet or missed):
         return guide  # of one of the things alone
-    shared = asked & telling_words(text)
+    shared = asked & content_words(text)
     together = len(guide.covers.intersection(range(len(named))) | spoken)
     joins = bool(guide.about) + _FURTHER * max(together - 2, 0)
     points = _POINTS[rank] + _OF_PAIR * joins * (rank <= _BY_KIND)
@@ -365,8 +365,10 @@ def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     """
     parsed = context.parsed
     open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
-    told = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
-    return covers_things(context, chosen) and told and (parsed.is_only_beyond_food() or not open_)
+    answered = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
+    return (
+        covers_things(context, chosen) and answered and (parsed.is_only_beyond_food() or not open_)
+    )
 
 
 def is_mild(context: AnswerContext, chosen: Sequence[Guide]) -> bool:

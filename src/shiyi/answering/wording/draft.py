@@ -369,7 +369,7 @@ class ComposedAnswer:
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     more: tuple[Citation, ...]  # what the text rests on besides
-    care: str = ""  # sections that are kept, whether a model writes the rest or not
+    care: str = ""  # sections that no model rewrites
     care_sentences: tuple[Sentence, ...] = ()
 
 

@@ -95,7 +95,7 @@ class Outgoing:
     concepts: int = 0
     mappings: int = 0
     terms: int = 0
-    kept: list[str] = field(default_factory=list)
+    unapplied: list[str] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -109,7 +109,7 @@ class Outgoing:
             "concepts": self.concepts,
             "mappings": self.mappings,
             "terms": self.terms,
-            "kept": len(self.kept),
+            "kept": len(self.unapplied),
             "files": sum(1 for _ in self.tables.changed_files()),
         }
 
@@ -297,7 +297,7 @@ def _write_cells(
     )
     record = {name: e for name, e in wanted_evidence.items() if not e.passage and not e.quote}
     if len(record) < len(wanted_evidence):
-        result.kept.append(iri)
+        result.unapplied.append(iri)
     known: dict[str, list[tuple[ClaimCell, Evidence]]] = defaultdict(list)
     for cell in values:
         for evidence in cell.claim.evidence:

@@ -17,7 +17,7 @@ class Prescriptions:
     skips: Skips = field(default_factory=Skips)
 
     def held_out(self, share: float, seed: int) -> tuple["Prescriptions", "Prescriptions"]:
-        """Part the set by chance into what may be learned from and what is asked."""
+        """Split the set by chance into a training and a test part."""
         order = list(self.items)
         random.Random(seed).shuffle(order)  # noqa: S311 - a draw, no secret
         cut = round(len(order) * share)

@@ -87,8 +87,7 @@ def case_batches(
 ) -> Iterator[Batch]:
     """Yield the cases of a file; one that no class can be found for is reported and left out.
 
-    ``extra`` makes more of the cases, whether filed or not: the overlay of a school. Cases of a
-    test split are never taken in.
+    ``extra`` derives more of all cases: the overlay of a school. No test case is read.
     """
     records = read_records(path, run.settings.ingest.max_text_bytes, run.report.removed)
     for at, part in enumerate(_parts(records, run.limit)):

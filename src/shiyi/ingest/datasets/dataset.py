@@ -198,15 +198,15 @@ class AdmissionPolicy:
         """Return whether any claim may enter accepted."""
         return self.dataset.entry is Status.ACCEPTED
 
-    def of(self, proposed: Iterable[ProposedClaim], held_back: Counter[str]) -> list[ProposedClaim]:
+    def of(self, proposed: Iterable[ProposedClaim], withheld: Counter[str]) -> list[ProposedClaim]:
         """Return the claims with their status on entry; count those that stay candidates."""
         if not self.accepts:
             return list(proposed)
-        return [self._apply_status(claim, held_back) for claim in proposed]
+        return [self._apply_status(claim, withheld) for claim in proposed]
 
-    def _apply_status(self, proposal: ProposedClaim, held_back: Counter[str]) -> ProposedClaim:
+    def _apply_status(self, proposal: ProposedClaim, withheld: Counter[str]) -> ProposedClaim:
         if reason := next(self._against(proposal), ""):
-            held_back[reason] += 1
+            withheld[reason] += 1
             return proposal
         return replace(proposal, entry=Status.ACCEPTED)
 

@@ -36,8 +36,7 @@ class Book:
     ``start`` and ``end`` are years, None where they are not known. ``entries`` is a pattern of the
     chapters that hold entries of materia medica, empty where the book has none. ``basis`` says how
     the date is known: from the opening lines of the text, or recalled. ``place`` is where its
-    author was from, or where it was made: ``place_at`` is the character where the text says so,
-    empty where the place is recalled.
+    author was from, or where it was made: ``place_at`` is the character where the text says so.
     """
 
     file: str

@@ -163,8 +163,7 @@ def load_inputs(
     Its ``confidence`` is what stepwise reviews and undoing led to, save for a safety claim that
     waits for a second reviewer, and for a claim of a retracted source, which decays. With
     ``reviews`` these count, not those of the store. Evidence that waits for review does not count,
-    but with ``attaching``, nor does that of the nodes in ``without``. Raise ``UsageError`` for a
-    claim without evidence.
+    but with ``attaching``, nor that of nodes in ``without``. Raise ``UsageError`` for no evidence.
     """
     votes = []
     links = list(store.match(NamedNode(claim), SHIYI.evidence))

@@ -51,8 +51,7 @@ def ranks_under_filters(
     """Return the rank of each asked tail under each filter, by the filter's name.
 
     A filter lists the triples of which the tails are left out, save the asked one. Tails of the
-    triples that ``first`` names go before all others, those of its first list before those of its
-    second.
+    triples that ``first`` names go before all others, its first list first.
     """
     left_out = {name: _Tails(triples) for name, triples in filters.items()}
     ahead = [_Tails(item) for item in first if len(item)]

@@ -210,13 +210,13 @@ def _operations(site: Site) -> tuple[Operation, ...]:
 
 
 def _schemas(site: Site) -> dict[str, Any]:
-    used = {
+    bodies = {
         body
         for operation in _operations(site)
         for body in (*_bodies(operation.reply), *_bodies(operation.body))
     }
     named = sorted(
-        (each for each in used | {models.Problem} if isinstance(each, type)),
+        (each for each in bodies | {models.Problem} if isinstance(each, type)),
         key=lambda m: m.__name__,
     )
     _, found = models_json_schema([(each, "validation") for each in named], ref_template=_REFERENCE)
@@ -235,7 +235,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         else {}
     )
     responses = ok | {code: _fault(code) for code in sorted(set(operation.codes))}
-    described: dict[str, Any] = {
+    result: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
         "description": f"{operation.summary}.",
@@ -259,11 +259,11 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         content = _content(operation.body)
         if operation.given:  # the path says it
             content = {"application/json": {"schema": _path_body(operation, schemas)}}
-        described["requestBody"] = {"required": True, "content": content}
+        result["requestBody"] = {"required": True, "content": content}
     if operation.security:
         anonymous: list[Any] = [{}] if operation.security == "optional" else []
-        described["security"] = [*anonymous, {"token": []}]
-    return described
+        result["security"] = [*anonymous, {"token": []}]
+    return result
 
 
 def _path_body(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -286,17 +286,17 @@ def _parameter(name: str, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(content: Content) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for body in _bodies(content):
         if isinstance(body, type):
             reference = _REFERENCE.format(model=body.__name__)
-            found["application/json"] = {"schema": {"$ref": reference}}
+            types["application/json"] = {"schema": {"$ref": reference}}
         elif body == _FORM:
             names = ("query", "update", *_SPARQL)
-            found[body] = {"schema": {"type": "object", "properties": dict.fromkeys(names, _TEXT)}}
+            types[body] = {"schema": {"type": "object", "properties": dict.fromkeys(names, _TEXT)}}
         else:
-            found[body] = {"schema": {} if "json" in body else _TEXT}
-    return found
+            types[body] = {"schema": {} if "json" in body else _TEXT}
+    return types
 
 
 def _bodies(content: Content) -> tuple[Body, ...]:

@@ -46,8 +46,7 @@ def load_counts(site: Site) -> Counts:
     """Return the stored counts, else count the accepted view by free queries.
 
     They run in a confined worker, over what all may see. Where the base is too large to tell equal
-    subjects and objects apart, that is left out; raises ``QueryLimitError`` where even the rest
-    takes too long.
+    subjects and objects apart, that is left out; raises ``QueryLimitError`` at the limit.
     """
     base = site.base
     if base and (counts := load_description(base)):

@@ -1,8 +1,7 @@
 """``GET /sparql?query=…`` as a plain WSGI application.
 
 Small queries are many, and most of what they cost in a web framework is the framework. What is not
-plainly a SELECT or ASK for a program goes to the routes of :mod:`shiyi.server.sparql.protocol`, and
-so does every error.
+plainly a SELECT or ASK for a program and every error goes to :mod:`shiyi.server.sparql.protocol`.
 """
 
 import re

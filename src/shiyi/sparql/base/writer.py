@@ -76,7 +76,7 @@ class Loader:
         return False
 
     def close(self) -> None:
-        """End the thread, once it has done what it was given."""
+        """End the thread after its queued work."""
         self._pool.shutdown()
 
     def _size(self) -> int:
@@ -115,9 +115,7 @@ class Loader:
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
 _BULK = 20_000  # quads from which past the store's own log is faster than through it (measured)
-UNFLUSHED = (
-    10_000  # quads that a store may hold in memory alone before they go to the disk (Shiyi's)
-)
+UNFLUSHED = 10_000  # quads that a store may hold in memory before a flush (Shiyi's)
 
 
 class Writer:
@@ -131,7 +129,7 @@ class Writer:
         self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._unflushed = 0
         self._generation: Path | None = None  # of the store on this machine
-        self._earlier: list[Path] = []  # tables that were there at opening
+        self._earlier: list[Path] = []  # tables present at opening
         self._loader = Loader(self._load)
 
     @classmethod

@@ -66,8 +66,7 @@ _SH = PREFIXES["sh"]
 def discovery_quads() -> Iterator[Quad]:
     """Yield the prefixes and the named queries, by which agents find out what can be asked.
 
-    Prefixes are declared as SHACL does (section 5.2.1), queries are ``sh:SPARQLExecutable`` with
-    their questions as comments.
+    Prefixes are declared as in SHACL (5.2.1); queries are ``sh:SPARQLExecutable``.
     """
 
     def says(node: NamedNode, predicate: str, value: Term) -> Quad:

@@ -249,8 +249,7 @@ class QueryPool:
     Queries see a change ``settings.snapshot_seconds`` later, or after :meth:`refresh`.
 
     Queries see no restricted claims and no patients' cases
-    (:mod:`shiyi.sparql.store.visibility`), but for those asked as ``whole``; with ``open_to_all``
-    restricted claims are for everybody.
+    (:mod:`shiyi.sparql.store.visibility`) unless asked as ``whole`` or with ``open_to_all``.
     """
 
     def __init__(

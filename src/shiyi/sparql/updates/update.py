@@ -48,13 +48,13 @@ def set_dataset(text: str, bare: str, default: Sequence[str], names: Sequence[st
         )
     clauses = [f"USING {_node(iri)} " for iri in default]
     clauses += [f"USING NAMED {_node(iri)} " for iri in names]
-    written, end = [], 0
+    pieces, end = [], 0
     for match in _WHERE.finditer(outside):
         if _SHORT.search(outside, 0, match.start()):
             raise QueryError("with using-graph-uri, write DELETE { … } WHERE { … } in full")
-        written += [text[end : match.start()], *clauses]
+        pieces += [text[end : match.start()], *clauses]
         end = match.start()
-    return "".join([*written, text[end:]])
+    return "".join([*pieces, text[end:]])
 
 
 def _outside(bare: str) -> str:
@@ -73,7 +73,7 @@ def _node(iri: str) -> NamedNode:
 
 
 _WAIT_SECONDS = 1.0  # for a place among updates
-_BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
+_BACKUP_SECONDS = 5.0  # hard links of some files; more means an overloaded machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +145,12 @@ class Updater:
     ) -> Change:
         """Do a SPARQL update, all or nothing; its LOAD and SERVICE are refused."""
         bare = check_update(text, self._settings.max_query_bytes)
-        written = set_dataset(text, bare, default_graphs, named_graphs)
-        if written != text:
-            bare = blank_text(written)
+        full_text = set_dataset(text, bare, default_graphs, named_graphs)
+        if full_text != text:
+            bare = blank_text(full_text)
         request = {
             "task": "update",
-            "text": written,
+            "text": full_text,
             "bare": bare,
             "base": base or None,
             "maintains": author.maintains,
@@ -176,9 +176,9 @@ class Updater:
         try:
             if self._process is None or self._copy is None or self._sequence != sequence:
                 return None
-            made = Snapshot.to_fill(self._kb.path / "snapshots")
+            copy = Snapshot.to_fill(self._kb.path / "snapshots")
             request = {
-                "task": "backup", "to": str(made.path), "snapshot": str(self._copy.path),
+                "task": "backup", "to": str(copy.path), "snapshot": str(self._copy.path),
                 "seconds": _BACKUP_SECONDS, "writes": True,
             }  # fmt: skip
             try:
@@ -187,8 +187,8 @@ class Updater:
             except (TimeoutError, WorkerGoneError):
                 header = {"outcome": "gone"}
             if header["outcome"] == "made":
-                return made
-            made.remove()
+                return copy
+            copy.remove()
             self._discard()
             return None
         finally:
@@ -278,7 +278,7 @@ class Updater:
         return Change(len(quads), len(added_quads), bool(header["existed"])), (*quads, *added_quads)
 
     def _prepare(self) -> tuple[WorkerProcess, Snapshot]:
-        """Return a worker and a copy that is level with the store, and has not taken in much."""
+        """Return a worker and a copy that equals the store and has few changes in memory."""
         level = self._sequence == self._kb.sequence and self._moved < UNFLUSHED
         if self._process is None or self._copy is None or not level:
             self._discard()

@@ -56,7 +56,7 @@ def _label(clause: Clause) -> int | None:
 
 
 def _set_part(state: State, words: str) -> None:
-    """Turn to the material that stands before its properties, if that is another."""
+    """Set the material named before its properties, if it is another."""
     bare = pattern("of-it").sub("", words)
     if bare != words and bare not in state.title:
         state.turn(bare, doubtful=True)
@@ -96,7 +96,7 @@ def properties(clause: Clause) -> Parse | None:
     if at == -1 or (at is None and clause.first != clause.start and not (seen or headed)):
         return None
     results = list(_run(clause.text, clause.first if at is None else at))
-    if not results or (at is None and not _stands_bare(clause, results, not seen)):
+    if not results or (at is None and not _is_bare(clause, results, not seen)):
         return None
     until = results[-1][2]
     items = [
@@ -110,7 +110,7 @@ def properties(clause: Clause) -> Parse | None:
     return parse
 
 
-def _stands_bare(clause: Clause, results: list[tuple[str, str, int]], first: bool) -> bool:
+def _is_bare(clause: Clause, results: list[tuple[str, str, int]], first: bool) -> bool:
     """Return whether properties without a label are those of the subject."""
     state = clause.state
     if not pattern("bare-follows").match(clause.text[results[-1][2] :]):
@@ -178,7 +178,7 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             shown = replace(statement, reported=block.mode == STRICT)
             results.setdefault((statement.relation, statement.object, statement.part), shown)
     uses = {(result.part, result.object) for result in results.values() if result.relation in _USES}
-    statements = (  # whom it harms that it is for too is of a kind that is not named
+    statements = (  # a use for those it harms is of a kind that is not named
         result
         for result in results.values()
         if result.relation not in _RESTRICTIONS
@@ -192,7 +192,7 @@ _NEXT_IN_LIST = 8  # characters between two things that a list states
 
 
 def _is_stated(state: State, statement: BookStatement, listed: int) -> bool:
-    """Return whether a commentary states a use of its subject alone, and warns of nothing there."""
+    """Return whether a commentary states a use of its subject alone, without a warning."""
     if statement.relation not in _USES:
         return True
     text, at = state.block.text.text, bisect_left(state.block.text.places, statement.start)
@@ -213,7 +213,7 @@ _ANOTHER = "○"  # before another material than the entry's own
 
 
 def _of_title(raw: str, title: str, start: int) -> Iterator[BookStatement]:
-    """Yield the nature that stands with the title."""
+    """Yield the nature stated in the title."""
     at = raw.find(title)
     if at >= 0 and (nature := pattern("title-nature").search(title)):
         end = start + at + len(title)
