@@ -84,7 +84,7 @@ def write_compatibility(context: AnswerContext, guides: Sequence[Guide] = ()) ->
             alone.append(case.senses[0])
         else:
             settled = all(any(g.settles(f) for g in guides) for f in case.found)
-            silent += _write_verdict(context, case, adding, part, level, is_told=settled)
+            silent += _write_verdict(context, case, adding, part, level, is_settled=settled)
     if beside:
         write_beside(context, beside, part)
     if adding:
@@ -166,7 +166,7 @@ def _write_verdict(
     part: Contribution,
     level: str,
     *,
-    is_told: bool,
+    is_settled: bool,
 ) -> list[_Silent]:
     """Write what is recorded of one thing besides its verdict; return what nothing is known of."""
     met = {f.material for f in case.found}
@@ -177,7 +177,7 @@ def _write_verdict(
     _poisons(context, [m for m in case.senses if m not in aside], part, level)
     for poison in (p for m in aside for p in context.safety.poisons(m)):
         part.warn(context, poison, is_stated=True)
-    if not is_told:
+    if not is_settled:
         _of_kin_only(context, case, part)
     possible = not case.is_barred and sum(_possible(context, m, part) for m in case.senses) > 0
     silent = _write_use_only(context, case, part, possible, adding, level)
