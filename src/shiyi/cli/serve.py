@@ -318,8 +318,8 @@ class Tools:
         """Named SPARQL queries with the questions that they answer."""
         from shiyi.sparql.queries.named import Query, query_names
 
-        found = map(Query.named, (name for name in query_names() if "/" not in name))
-        lines = [{"question": q.question_en, "sparql": q.text} for q in found]
+        result = map(Query.named, (name for name in query_names() if "/" not in name))
+        lines = [{"question": q.question_en, "sparql": q.text} for q in result]
         return json.dumps(lines, ensure_ascii=False)
 
 

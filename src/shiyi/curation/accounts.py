@@ -221,7 +221,7 @@ class AccountStore:
                 f"{self._path} is damaged ({fault}); restore it from a backup, or delete it and "
                 "make the accounts again"
             ) from fault
-        return {each.name: each for each in accounts}
+        return {account.name: account for account in accounts}
 
 
 def hash_password(password: str) -> str:

@@ -308,9 +308,9 @@ class Changes:
         """Write several changes at once: all of them, or none."""
         with self.writer.turn():
             before = [self.of_key(edit.key) for edit in edits]
-            done = tuple(each for each in before if each)
-            if edits and len(done) == len(edits):
-                return done
+            done_changes = tuple(change for change in before if change)
+            if edits and len(done_changes) == len(edits):
+                return done_changes
             if plan:
                 edits = [plan()]
             changes = tuple(self._check_edit(edit, agent, i) for i, edit in enumerate(edits, 1))

@@ -538,14 +538,14 @@ class Guesser:
             return [[] for _ in texts]
         least = self._settings.min_cosine
         ranked = self._vectors.above(texts, least)
-        known = self._vectors.embedder.known_shares(texts)
+        known_shares = self._vectors.embedder.known_shares(texts)
         return [
             [
                 (Sense(2, self._dictionary.index.labels[place].concept, place), score * share)
                 for place, score in places
                 if score * share >= least and self._likely(text, place)
             ]
-            for text, places, share in zip(texts, ranked, known, strict=True)
+            for text, places, share in zip(texts, ranked, known_shares, strict=True)
         ]
 
     def _likely(self, text: str, place: int) -> bool:

@@ -393,7 +393,7 @@ class _PartitionedValidation:
             for group, pairs in results.items()
         ]
         absent = set[int]().union(*map(reach.aims.__getitem__, targets))
-        absent.difference_update([each.number for each in results])
+        absent.difference_update([result.number for result in results])
         situations += [(focus, number, None) for number in absent]
         return tuple(situations)
 

@@ -152,11 +152,11 @@ class Facts:
             for f in self.inverse(origin.object, SHIYI.derivedFromOrganism)
         )
         return tuple(
-            each
-            for each in dict.fromkeys(results)
-            if each != iri
-            and self.is_a(each, node)
-            and self.is_a(each, SHIYI.DSIngredient) != extract
+            result
+            for result in dict.fromkeys(results)
+            if result != iri
+            and self.is_a(result, node)
+            and self.is_a(result, SHIYI.DSIngredient) != extract
         )
 
     def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:

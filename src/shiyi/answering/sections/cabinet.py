@@ -208,7 +208,7 @@ def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
             f"things are {LEAST} to {MOST} different names, not {len(results)}; such as "
             "warfarin and ginkgo"
         )
-    if long := [each for each in results if len(each) > MAX_CHARS]:
+    if long := [result for result in results if len(result) > MAX_CHARS]:
         raise UsageError(f"a thing has at most {MAX_CHARS} characters: {long[0][:40]!r} is longer")
     return results
 

@@ -62,19 +62,19 @@ def write_compatibility(context: AnswerContext, guides: Sequence[Guide] = ()) ->
     """Write the verdict on each pair, but for what statements of ``guides`` judge, with reasons."""
     part, alone, silent = Contribution(), list[str](), list[_Silent]()
     apart = context.parsed.wants("compare") and not context.parsed.person.drugs
-    ends = [each.ends for each in guides]
+    ends = [guide.ends for guide in guides]
     several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
     adding = find_shared(context.safety, context.parsed.intake) if several and not apart else ()
-    adding = tuple(e for e in adding if not any(e.is_within(near) for near in ends))
+    adding = tuple(e for e in adding if not any(e.is_within(end) for end in ends))
     cases = [assess_case(context, group) for group in context.parsed.groups[:_CHECKED]]
     findings = [finding for case in cases for finding in case.found]
     for each in findings:
         part.warn(context, each, is_stated=True)
         part.paths += [f.path(f.subject) for f in each.stated_claims[:1]]
-    stated, beside = _sort_by_statements(
+    stated_findings, nearby_findings = _sort_by_statements(
         context, [f for case in cases for f in _drop_implied(context, case.found)], guides
     )
-    level = write_verdicts(context, stated, part)
+    level = write_verdicts(context, stated_findings, part)
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
             _poisons(context, case.materials, part, level)
@@ -85,13 +85,13 @@ def write_compatibility(context: AnswerContext, guides: Sequence[Guide] = ()) ->
         else:
             settled = all(any(g.settles(f) for g in guides) for f in case.found)
             silent += _write_verdict(context, case, adding, part, level, is_settled=settled)
-    if beside:
-        write_beside(context, beside, part)
+    if nearby_findings:
+        write_beside(context, nearby_findings, part)
     if adding:
         write_additive_effects(context, adding, part)
     distinguish(context, part)
     _write_groups(context, part, beside=bool(findings))
-    _write_implied(context, stated, part)
+    _write_implied(context, stated_findings, part)
     if rest := context.parsed.groups[_CHECKED:]:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
@@ -115,36 +115,36 @@ def _sort_by_statements(
     context: AnswerContext, findings: Iterable[Finding], guides: Sequence[Guide]
 ) -> tuple[list[Finding], list[Finding]]:
     """Return what is stated as a verdict, and what only beside a statement that allows it."""
-    stated, beside = list[Finding](), list[Finding]()
-    for each in findings:
-        settled = [guide for guide in guides if guide.settles(each)]
-        if not settled:
-            stated.append(each)
-        elif level_of(context, each) in BARRING:
-            ill = context.facts.is_a(each.against, SHIYI.Disease)
-            joined = each.severity == "interaction"
-            allowed = all(g.verdict == "yes" if ill or joined else g.allows for g in settled)
-            if not (allowed and joined and each.through):
-                (beside if allowed and not joined else stated).append(each)
-    return stated, beside
+    stated_findings, nearby_findings = list[Finding](), list[Finding]()
+    for finding in findings:
+        settled_guides = [guide for guide in guides if guide.settles(finding)]
+        if not settled_guides:
+            stated_findings.append(finding)
+        elif level_of(context, finding) in BARRING:
+            ill = context.facts.is_a(finding.against, SHIYI.Disease)
+            joined = finding.severity == "interaction"
+            allowed = all(g.verdict == "yes" if ill or joined else g.allows for g in settled_guides)
+            if not (allowed and joined and finding.through):
+                (nearby_findings if allowed and not joined else stated_findings).append(finding)
+    return stated_findings, nearby_findings
 
 
 def _leave_untold(silent: Iterable[_Silent], ends: Sequence[frozenset[str]]) -> list[_Silent]:
     """Return of which pairs nothing is recorded and no statement speaks."""
     left = (
-        (senses, tuple(t for t in targets if not any({senses[0], t} <= each for each in ends)))
+        (senses, tuple(t for t in targets if not any({senses[0], t} <= end for end in ends)))
         for senses, targets in silent
     )
-    return [each for each in left if each[1]]
+    return [row for row in left if row[1]]
 
 
 def _drop_implied(context: AnswerContext, findings: Sequence[Finding]) -> list[Finding]:
     """Leave out states that a medicine implies where a thing meets what is named itself."""
     parsed = context.parsed
-    stated = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
-    stated |= {*_stated_conditions(context)}
-    met = any(f.against in stated for f in findings)
-    return [f for f in findings if f.against in stated or not met]
+    states = {*parsed.states, *parsed.person.drugs, *parsed.person.allergies, *parsed.materials}
+    states |= {*_stated_conditions(context)}
+    met = any(f.against in states for f in findings)
+    return [f for f in findings if f.against in states or not met]
 
 
 def _stated_conditions(context: AnswerContext) -> tuple[str, ...]:

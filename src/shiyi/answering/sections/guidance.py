@@ -244,7 +244,7 @@ def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Gu
 
 def _find_covered(reach: Reach, ends: Iterable[str]) -> frozenset[int]:
     """Return which things are near to some concepts, those that only imply one if none is."""
-    near = [(o, d) for each in ends for o, d in reach[each].items()]
+    near = [(o, d) for end in ends for o, d in reach[end].items()]
     return frozenset(o for o, d in near if d != _JUDGED_AS) or frozenset(o for o, _ in near)
 
 
@@ -341,20 +341,20 @@ def _choose(
     if not found:
         return ()
     best = found[0]
-    judged = (g for g in found if g.is_of_pair and g.topic != "effect")
-    barred = next((g for g in judged if g.verdict in _GRAVE), best)
+    guides = (g for g in found if g.is_of_pair and g.topic != "effect")
+    barred = next((g for g in guides if g.verdict in _GRAVE), best)
     first = barred.verdict == "no" or (best.topic != "effect" and barred.covers - best.covers)
-    chosen = [barred, best] if first and barred != best else [best]
+    chosen_guides = [barred, best] if first and barred != best else [best]
     every = frozenset(range(len(named)))
     for guide in found:  # each tells of things together or of a topic that others leave open
-        topics = {g.topic for g in chosen}
-        topics |= _PAIRED if any(g.is_of_pair for g in chosen) else set()
+        topics = {g.topic for g in chosen_guides}
+        topics |= _PAIRED if any(g.is_of_pair for g in chosen_guides) else set()
         asked = guide.topic in clear and guide.topic not in topics
-        new = not any(guide.covers & every <= g.covers for g in chosen)
+        new = not any(guide.covers & every <= g.covers for g in chosen_guides)
         near = guide.about or guide.origin < things or best.origin >= things
         if guide.rank == best.rank and near and (asked or new):
-            chosen.append(guide)
-    return tuple(chosen[: _MOST_THINGS if things > 1 else _MOST])
+            chosen_guides.append(guide)
+    return tuple(chosen_guides[: _MOST_THINGS if things > 1 else _MOST])
 
 
 def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:

@@ -261,23 +261,23 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
     if harm:
         text = verbalizer.verbalize("s_self_harm_read", **numbers)
         part.warnings.append(SafetyWarning("emergency", text))
-    found = [e for e in question.emergencies if not (harm and e == _SUICIDAL)]
-    if found:
-        signs, number = verbalizer.names(found), numbers["number"]
+    results = [e for e in question.emergencies if not (harm and e == _SUICIDAL)]
+    if results:
+        signs, number = verbalizer.names(results), numbers["number"]
         text = verbalizer.verbalize("s_emergency", signs=signs, number=number)
         text = capital(text, verbalizer.language)
-        flags = [f for e in found for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
+        flags = [f for e in results for f in context.facts.inverse(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
     if not any(warning.severity == "emergency" for warning in part.warnings):
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
-    if not harm and _SWELLING in found:
+    if not harm and _SWELLING in results:
         known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
         part.opening.add(verbalizer.annotate(verbalizer.verbalize("s_adrenaline"), known))
     if not harm and "taken" in question.frame.slots:
         _write_taken(context, part)
-    elif found and not harm:
+    elif results and not harm:
         remedies = (m for m in question.materials if context.facts.is_a(m, *_REMEDIES))
         named = (*remedies, *question.drugs)
         if named:

@@ -43,18 +43,18 @@ def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple
 
 def _join_products(mentions: Iterable[Mention], question: QuestionText) -> list[Mention]:
     """Replace parts of the name of a product that is not known by the whole name: 九宝灵芝膏."""
-    found = sorted(mentions, key=lambda m: (m.start, m.end))
+    found_mentions = sorted(mentions, key=lambda m: (m.start, m.end))
     for hit in _CUES["product"].finditer(question.aligned):
-        parts = [m for m in found if m.start < hit.end() and hit.start() < m.end]
+        parts = [m for m in found_mentions if m.start < hit.end() and hit.start() < m.end]
         named = {i for m in parts if m.iri for i in range(m.start, m.end)}
         rest = "".join(question.aligned[i] for i in range(*hit.span(1)) if i not in named)
         whole = any(m.iri and m.end >= hit.end() for m in parts)
         if parts and not whole and len(_CUES["of-any-product"].sub("", rest)) >= _PAIR:
             start, end = min(hit.start(), parts[0].start), hit.end()
-            joined = replace(parts[0], text=question.raw[start:end], start=start, end=end)
-            found = [m for m in found if m not in parts]
-            found.append(replace(joined, iri="", score=0.0, alternatives=()))
-    return sorted(found, key=lambda m: (m.start, m.end))
+            mention = replace(parts[0], text=question.raw[start:end], start=start, end=end)
+            found_mentions = [m for m in found_mentions if m not in parts]
+            found_mentions.append(replace(mention, iri="", score=0.0, alternatives=()))
+    return sorted(found_mentions, key=lambda m: (m.start, m.end))
 
 
 def _is_homograph(mention: Mention, question: QuestionText, facts: Facts) -> bool:

@@ -256,7 +256,7 @@ def _evidence(
     qualifiers = {name: value for name, value in draft.qualifiers.items() if name in QUALIFIERS}
     if words := qualifiers.get(ABOUT):
         results = [_concept(each, draft.name(ABOUT), store, (), faults) for each in split(words)]
-        qualifiers[ABOUT] = ids_of(NamedNode(each) for each in results if each)
+        qualifiers[ABOUT] = ids_of(NamedNode(result) for result in results if result)
     for part in ("locator", *QUALIFIERS):
         value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
         if value:

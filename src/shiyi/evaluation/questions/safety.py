@@ -92,7 +92,7 @@ class HarmCase:
             start = verbalize(answer.language, "s_stop", drugs="\n").partition("\n")[0]
             return any(w.text.startswith(start) for w in answer.warnings)
         made_of = [f.object for f in self.facts.of(self.x, SHIYI.hasIngredient)]
-        mine = {near for name in (self.x, *made_of) for near in self._relatives(name)}
+        mine = {relative for name in (self.x, *made_of) for relative in self._relatives(name)}
         other = self._relatives(self.y)
         for _ in range(_IMPLIED):
             other |= {

@@ -77,7 +77,7 @@ def load_document_questions(
 def _answers(value: Any) -> tuple[tuple[str, ...], ...]:
     rows = value if isinstance(value, list) else [value]
     results = [tuple(w for w in _flat(row) if w) for row in rows if row is not None]
-    return tuple(each for each in results if each)
+    return tuple(result for result in results if result)
 
 
 def _flat(value: Any) -> list[str]:

@@ -204,10 +204,10 @@ class LlmExtractor:
 
     def _add_claims(self, reading: _Passage, values: Iterable[Statement], language: str) -> None:
         """Make claims of statements; the same claim on the same quote is made once."""
-        chosen = (*reading.relations, *ATTRIBUTES)
+        relations = (*reading.relations, *ATTRIBUTES)
         known = {_identity(created) for _, created in reading.statements}
         for statement in dict.fromkeys(values):
-            read = self._reader.read(statement, reading.passage, chosen, language)
+            read = self._reader.read(statement, reading.passage, relations, language)
             if isinstance(read, Refusal):
                 reading.refused.append(read)
             elif _identity(read) not in known:

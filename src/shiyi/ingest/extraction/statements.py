@@ -129,7 +129,7 @@ class StatementReader:
 def states_use_alone(quote: str, name: str) -> bool:
     """Return whether each sentence with ``name`` of a folded quote states a use and no harm."""
     used, harmful = pattern("only-used").search, pattern("harmful").search
-    clauses = [c for each in _SENTENCE.split(quote) if name in each for c in each.split(",")]
+    clauses = [c for part in _SENTENCE.split(quote) if name in part for c in part.split(",")]
     return bool(clauses) and all(
         used(c) and not harmful(c.replace(name, "")) if name in c else used(c) or not harmful(c)
         for c in clauses

@@ -174,7 +174,7 @@ def cross_encoder(name: str) -> Callable[[str, Sequence[str]], list[float]]:
             f"recall.reranker: no cross-encoder {name} can be read ({fault}); "
             "give the name of one, its folder, or cosine"
         ) from fault
-    if any(each.endswith("Model") for each in model.config.architectures or ()):
+    if any(architecture.endswith("Model") for architecture in model.config.architectures or ()):
         raise UsageError(f"recall.reranker: {name} is no cross-encoder; write cosine:{name}")
 
     def score(question: str, texts: Sequence[str]) -> list[float]:

@@ -185,7 +185,7 @@ def candidates(site: Site, reader: Reader, query: _Query) -> list[dict[str, Any]
         or wanted & {kind.value.removeprefix(VOCAB) for kind in reader.kinds(NamedNode(iri))}
     ]
     results.sort(key=lambda each: (-each["score"], each["id"]))
-    sure = [each for each in results if each["score"] >= _CERTAIN]
+    sure = [result for result in results if result["score"] >= _CERTAIN]
     for record in results:
         record["match"] = len(sure) == 1 and record is sure[0]
     return results[: query.limit]

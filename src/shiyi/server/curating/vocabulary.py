@@ -130,9 +130,9 @@ def _concept_shown(desk: Desk, reader: Reader, entry: Concept, *, is_new: bool, 
     claims = [] if is_new else merging.list_claims_about(store, entry.iri.value)
     messages = {
         local: " ".join(
-            each.message_zh if choose_language() == "zh" else each.message_en
-            for each in ShapeForms.load().constraints.get("Concept", ())
-            if each.path == path
+            constraint.message_zh if choose_language() == "zh" else constraint.message_en
+            for constraint in ShapeForms.load().constraints.get("Concept", ())
+            if constraint.path == path
         )
         for local, path in (("zh", "prefLabel"), ("alt_zh", "altLabel"), ("broader", "broader"))
     }

@@ -249,13 +249,13 @@ class Reader:
 
     def share(self, node: Subject, predicate: NamedNode, graph: Graph | None = None) -> float:
         """Return a number from 0 to 1; 0 where there is none."""
-        found = map(confidence_value, self.values(node, predicate, graph))
-        return next((each for each in found if each is not None), 0.0)
+        result = map(confidence_value, self.values(node, predicate, graph))
+        return next((each for each in result if each is not None), 0.0)
 
     def home_of_claim(self, claim: NamedNode) -> Graph | None:
         """Return the graph that holds the claim: the accepted view before any other."""
-        found = self._description(claim).get(RDF.reifies, ())
-        homes = [place for term, place in found if isinstance(term, Triple)]
+        results = self._description(claim).get(RDF.reifies, ())
+        homes = [place for term, place in results if isinstance(term, Triple)]
         if not homes:
             return None
         home = ACCEPTED if ACCEPTED in homes else homes[0]
@@ -281,7 +281,7 @@ class Reader:
 
     def _triple(self, claim: NamedNode, home: Graph) -> Triple:
         values = self.values(claim, RDF.reifies, home)
-        return next(each for each in values if isinstance(each, Triple))
+        return next(term for term in values if isinstance(term, Triple))
 
     def grounds(self, claim: NamedNode, graph: Graph | None = None) -> Iterator[EvidenceView]:
         """Yield what a claim rests on in one graph, its own if none is named."""

@@ -146,7 +146,7 @@ def _is_made_of(words: str, things: frozenset[str]) -> int:
             ):
                 continue
             number = _MATERIAL if "material" in kinds else _WANTED if kinds & things else _NOTHING
-            after = {max(each, number) for each in results}
+            after = {max(result, number) for result in results}
             if count + 1 < fewest[end][0]:
                 fewest[end] = count + 1, after
             elif count + 1 == fewest[end][0]:
