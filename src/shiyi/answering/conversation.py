@@ -216,8 +216,10 @@ def understand(
     own = frame
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
-    profile = merge_profiles(_remove_denied(context, frame), request.profile)
-    if frame.patient.who in _OTHERS:  # a pregnancy of the asker is none of a father's
+    other = frame.patient.who in _OTHERS  # what the asker has is none of a father's
+    stated = Profile() if other and own.patient.who in _OTHERS else _remove_denied(context, frame)
+    profile = merge_profiles(stated, request.profile)
+    if other:
         profile = replace(profile, pregnant=None, lactating=None)
     frame = frame.in_language(language)
     whole = replace(

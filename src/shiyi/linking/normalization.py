@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Self
 
+from shiyi.ontology.lexicon import cues
+
 _SLOW = "\ue000"  # private use: stands for a character that folds to none or to several
 _UNKNOWN = "\ufffd"
 _REMEMBERED = 1 << 16  # characters, of the million that somebody may send
@@ -127,7 +129,7 @@ def to_traditional(text: str) -> str:
     >>> to_traditional("孕妇忌用干姜")
     '孕婦忌用乾薑'
     """
-    return str(_converter("s2hk").convert(text))
+    return cues("marks")["dry"].sub("\u4e7e", str(_converter("s2hk").convert(text)))
 
 
 @cache

@@ -21,6 +21,7 @@ from shiyi.answering.sections.verdicts import (
     aims,
     assess_case,
     benefits,
+    compose_verdict,
     distinguish,
     lead,
     level_of,
@@ -28,7 +29,6 @@ from shiyi.answering.sections.verdicts import (
     name_of,
     patterns_behind,
     verdict_key,
-    write_beside,
     write_others,
     write_symptoms,
     write_toxic_verdict,
@@ -86,7 +86,8 @@ def write_compatibility(context: AnswerContext, guides: Sequence[Guide] = ()) ->
             settled = all(any(g.settles(f) for g in guides) for f in case.found)
             silent += _write_verdict(context, case, adding, part, level, is_settled=settled)
     if nearby_findings:
-        write_beside(context, nearby_findings, part)
+        pieces = compose_verdict(context, "beside", nearby_findings)
+        part.section("h_compare").item(*pieces)
     if adding:
         write_additive_effects(context, adding, part)
     distinguish(context, part)

@@ -348,7 +348,7 @@ def _choose(
     every = frozenset(range(len(named)))
     for guide in found:  # each tells of things together or of a topic that others leave open
         topics = {g.topic for g in chosen_guides}
-        topics |= _PAIRED if any(g.is_of_pair for g in chosen_guides) else set()
+        topics |= _PAIRED if any(len(g.covers) > 1 for g in chosen_guides) else set()
         asked = guide.topic in clear and guide.topic not in topics
         new = not any(guide.covers & every <= g.covers for g in chosen_guides)
         near = guide.about or guide.origin < things or best.origin >= things
@@ -358,17 +358,12 @@ def _choose(
 
 
 def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
-    """Return whether statements are the whole answer, so that no form of the ask is written.
-
-    They are not where they leave out a thing that is asked about, or a group of foods of which the
-    members are to be named, and where signs of cold or heat decide.
-    """
+    """Return whether statements are the whole answer: of all things asked about, none to list."""
     parsed = context.parsed
     open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
     answered = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
-    return (
-        covers_things(context, chosen) and answered and (parsed.is_only_beyond_food() or not open_)
-    )
+    covered = covers_things(context, chosen, drugs=parsed.wants("may"))
+    return covered and answered and (parsed.is_only_beyond_food() or not open_)
 
 
 def is_mild(context: AnswerContext, chosen: Sequence[Guide]) -> bool:

@@ -278,9 +278,10 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
     if not harm and "taken" in question.frame.slots:
         _write_taken(context, part)
     elif results and not harm:
-        remedies = (m for m in question.materials if context.facts.is_a(m, *_REMEDIES))
-        named = (*remedies, *question.drugs)
-        if named:
+        last = [group[0] for group in question.groups[-1:]]  # after what caused it
+        asked = question.frame.has_cue("asking", "permission", "yes-no")
+        asked |= not {"may", "avoid"}.isdisjoint(question.frame.slots)
+        if asked and (named := last or question.drugs):
             items = verbalizer.names(named[:_MOST_NAMED])
             part.opening.add(verbalizer.verbalize("s_meanwhile", items=items))
 
@@ -311,7 +312,6 @@ def _list_taken(frame: Frame) -> tuple[Focus, ...]:
 
 _FEVER: Final = resource("symptom-fever").value
 _SWELLING: Final = resource("symptom-swelling-of-the-face-or-throat").value
-_REMEDIES: Final = (SHIYI.Formula, SHIYI.DSIngredient)
 
 
 def refer(context: AnswerContext) -> Contribution:

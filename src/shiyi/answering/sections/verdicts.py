@@ -360,13 +360,8 @@ def write_verdicts(context: AnswerContext, findings: Iterable[Finding], part: Co
     if len(levels) > 1:  # a graver one of the same, or of a relative, decides
         levels.pop("minor", None)
     for level in (term for term in LEVELS if term in levels):
-        part.opening.item(*_verdict_line(context, level, levels[level]))
+        part.opening.item(*compose_verdict(context, level, levels[level]))
     return next((term for term in LEVELS if term in levels), "")
-
-
-def write_beside(context: AnswerContext, findings: Sequence[Finding], part: Contribution) -> None:
-    """Write what is recorded against things beside a statement that allows them."""
-    part.section("h_compare").item(*_verdict_line(context, "beside", findings))
 
 
 def level_of(context: AnswerContext, finding: Finding) -> str:
@@ -413,7 +408,8 @@ def write_toxic_verdict(context: AnswerContext, poison: Finding) -> str:
     return lead(context, "no" if grave else "care") + text
 
 
-def _verdict_line(context: AnswerContext, level: str, findings: Sequence[Finding]) -> list[Piece]:
+def compose_verdict(context: AnswerContext, level: str, findings: Sequence[Finding]) -> list[Piece]:
+    """Return what opens with the words of a level, and its reasons."""
     verbalizer = context.verbalizer
     mark, pieces = verbalizer.verbalize("v_clause"), list[Piece]()
     phrases = _phrases(context, findings)

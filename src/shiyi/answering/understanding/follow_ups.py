@@ -72,7 +72,7 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
         frame = frame.with_ask("avoid") if frame.probability("avoid") >= _LIKELY else frame
     if (outcome := _after_taking(frame, before, same=same)) is not None:
         return outcome
-    added = frame.has_cue("adds") and any(f.role in _THINGS for f in frame.focus)
+    added = frame.has_cue("adds", "same-time") and any(f.role in _THINGS for f in frame.focus)
     refined = _refine(frame, before, facts)
     if refined is not None:
         whole = replace(_exchange(refined, before, term, facts, same=same), root="")
@@ -87,7 +87,8 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
         whole = _carry_over(frame, before, term, offers, facts, same=same)
     if not (same and _is_repetition(frame, whole, before)):
         return whole
-    return replace(whole, wanted=replace(whole.wanted, cues=(*whole.wanted.cues, _POINT)))
+    cues = (*(cue for cue in whole.wanted.cues if cue != "long-term"), _POINT)
+    return replace(whole, wanted=replace(whole.wanted, cues=cues))
 
 
 def _of_whole_turn(

@@ -299,7 +299,8 @@ def _states(
     states: dict[str, State] = {}
     for m in linked:
         loose = age is not None and _CUES["loosely-a-child"].fullmatch(fold(m.text))
-        if not facts.is_a(m.iri, SHIYI.Population) or loose:
+        reporter = _CUES["reports"].match(text.aligned, m.end)
+        if not facts.is_a(m.iri, SHIYI.Population) or loose or reporter:
             continue
         label = _STATES.get(m.iri) or facts.label(m.iri, "en")
         assertion = _assertion(m, text)
