@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.errors import FormatError, KnowledgeBaseError, QueryError, QueryLimitError, UsageError
+from shiyi.errors import (
+    FormatError,
+    KnowledgeBaseError,
+    QueryError,
+    QueryLimitError,
+    QueryRefusedError,
+    UsageError,
+)
 from shiyi.model.rdf import Quad, Triple
 from shiyi.ontology.terms import RDF
 from shiyi.settings import QuerySettings
@@ -258,6 +265,17 @@ def test_rdf_11_copy_is_made_by_deadline(
         pool.refresh()
         assert pool.query(later).body.endswith(b"false}")
     assert list((writable_kb.path / "snapshots").iterdir()) == []
+
+
+def test_read_only_base_has_no_rdf11_copy(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Snapshot, "is_original", property(lambda _: True))
+    monkeypatch.setattr(views, "run_in_background", lambda *_, **__: pytest.fail("was started"))
+    with QueryPool(writable_kb, LIMITS) as pool:
+        pool.seen.prepare()
+        with pytest.raises(QueryRefusedError, match="read-only"):
+            pool.query(FreeQuery(EVERYTHING, profile="rdf11"))
 
 
 def test_rdf_11_query_does_not_wait_for_idle(

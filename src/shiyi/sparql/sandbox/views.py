@@ -256,7 +256,7 @@ class SnapshotViews:
         copy = snapshot.snapshot.copy_to(home)
         try:
             size = sum(path.stat().st_size for path in copy.path.iterdir())
-            if is_hurried and (copy.is_original or size < _SMALL):
+            if copy.is_original or (is_hurried and size < _SMALL):
                 lower_snapshot(copy, self._closed.is_set)
             elif status := self._lower_beside(copy, is_hurried):
                 raise KnowledgeBaseError(f"no copy in RDF 1.1 was made: its process gave {status}")
