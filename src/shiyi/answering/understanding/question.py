@@ -187,7 +187,7 @@ class Question:
 _NEWBORN: Final = 0.25  # years
 _MOST_THINGS: Final = 16  # of one question that are checked together
 _SURE: Final = 0.6
-_STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
+_STOPS: Final = (0.2, 0.05)  # from which to warn of leaving out; where its words stand
 _MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had
 _GOOD: Final = frozenset({BENEFIT, "hasEfficacy"})
 _OF_BENEFIT: Final = _GOOD | {"suitableSeason", "hasFoodGroup"}
@@ -291,7 +291,7 @@ def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> 
         first = "advice" if offered and not question.groups else "record"
     second: tuple[str, ...] = frame.second
     taken = question.drugs or (question.person.drugs and "stop" in frame.slots)
-    if taken and frame.probability("stop_medicine") >= _STOPS:
+    if taken and frame.probability("stop_medicine") >= _STOPS["stop" in frame.slots]:
         second = ("stop_medicine",)
     return (first, *(iri for iri in second if iri != first))
 
@@ -329,7 +329,8 @@ def _asks_of_things(frame: Frame, ask: str) -> bool:
     if ask == "compare":
         return unsure and "compare" not in frame.slots and frame.has_cue("beside")
     answered = frame.has_cue("yes-no") and not frame.has_cue("open-question")
-    return answered and (ask == "advice" or (unsure and ask in _MISREAD))
+    permitted = ask == "constitution" and frame.has_cue("permission")
+    return answered and (ask == "advice" or permitted or (unsure and ask in _MISREAD))
 
 
 def _wishes_in_season(frame: Frame) -> bool:
