@@ -22,6 +22,11 @@ MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
 })  # fmt: skip
 _REACTION: Final = resource("symptom-allergic-reaction").value
 
+_BLEEDING: Final = {  # in which the next dose may harm: it waits for the emergency service
+    resource(f"symptom-{name}").value
+    for name in ("black-tarry-stools", "vomiting-blood", "bleeding-that-does-not-stop")
+}
+
 
 def _allergic(context: AnswerContext, part: Contribution) -> None:
     """Warn of a medicine of a class that somebody is allergic to, or to another member of it."""
@@ -65,7 +70,7 @@ def write_opening(
         write_alarms(context, part, country)
         if question.alarm == "self_harm":
             return
-        if question.frame.ask == "stop_medicine":
+        if question.frame.ask == "stop_medicine" and _BLEEDING.isdisjoint(question.emergencies):
             _stop(context, part)
         return
     _allergic(context, part)

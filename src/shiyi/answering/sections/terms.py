@@ -259,7 +259,8 @@ def write_alarms(context: AnswerContext, part: Contribution, country: str) -> No
     numbers = emergency_numbers(verbalizer.language, country, question.question)
     harm = question.alarm == "self_harm" or _SUICIDAL in question.emergencies
     if harm:
-        text = verbalizer.verbalize("s_self_harm_read", **numbers)
+        other = "harm-other" in question.slots
+        text = verbalizer.verbalize("s_harm_other_read" if other else "s_self_harm_read", **numbers)
         part.warnings.append(SafetyWarning("emergency", text))
     results = [e for e in question.emergencies if not (harm and e == _SUICIDAL)]
     if results:
