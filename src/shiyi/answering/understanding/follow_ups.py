@@ -248,6 +248,8 @@ def _is_same_person(frame: Frame, before: Frame) -> bool:
     old, new = before.patient.who, _pronoun_person(frame)
     if old in _ASKER and before.patient.age is not None and before.patient.age < _GROWN:
         old = "child"
+    if old == "child" and frame.patient.age is not None and frame.patient.age < _GROWN:
+        return True
     kin, named = (set(_KIN.findall(fold(text))) for text in (before.text, frame.text))
     if kin and named and kin.isdisjoint(named):
         return False
