@@ -164,7 +164,7 @@ def test_every_iri_has_page_and_turtle(starter: tuple[str, Site]) -> None:
                 listed = list(parse(found.body, RdfFormat.TURTLE))
                 assert any(iri in str(quad) for quad in listed), iri
                 mentioned |= set(
-                    re.findall(r"<(https://w3id\.org/shiyi/id/[^>]*)>", "\n".join(map(str, listed)))
+                    re.findall(r"<(https://w3id\.org/shiyi/id/[^>]+)>", "\n".join(map(str, listed)))
                 )
     assert mentioned - iris == set()  # nothing dangles
 
