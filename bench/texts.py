@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from shiyi.answering.knowledge.facts import Fact, Facts
-from shiyi.answering.retrieval.library import Library, words
+from shiyi.answering.retrieval.library import Library
 from shiyi.answering.retrieval.passages import Unit, units
+from shiyi.linking.normalization import words
 from shiyi.ontology.schema import Schema
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 

@@ -4,6 +4,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
 import daachorse
@@ -13,7 +14,7 @@ from shiyi.columnar.mapped_file import Memmap
 from shiyi.columnar.strings import Array, Trie
 from shiyi.linking.disambiguation import GENERIC, SCHEMES, fits, needs_context, read_lines
 from shiyi.linking.labels import KINDS, LATIN, PREFERRED, Label, LabelIndex
-from shiyi.linking.normalization import fold, has_cjk, is_cjk, is_latin
+from shiyi.linking.normalization import STOP_WORDS, fold, has_cjk, is_cjk, is_latin, words
 from shiyi.ontology.lexicon import cues
 
 _BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
@@ -91,6 +92,26 @@ def inflections(form: str) -> Iterator[str]:
         yield form + "s"
     elif not form.endswith("s"):
         yield form + "s"
+
+
+def singular(word: str) -> str:
+    """Return one form for a word and its regular plural.
+
+    >>> singular("berries"), singular("berry"), singular("ginkgo")
+    ('berry', 'berry', 'ginkgo')
+    """
+    return min((word, *inflections(word)), key=lambda each: (len(each), each))
+
+
+@lru_cache(maxsize=1 << 12)
+def content_words(text: str) -> frozenset[str]:
+    """Return the content words of a text; an English plural counts as singular.
+
+    >>> sorted(content_words("How do I store the eggs?"))
+    ['egg', 'store']
+    """
+    tokens = (word for word in words(text) if word not in STOP_WORDS)
+    return frozenset(singular(word) if word.isascii() else word for word in tokens)
 
 
 def is_at_boundary(text: str, start: int, end: int) -> bool:

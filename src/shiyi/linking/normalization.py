@@ -353,3 +353,37 @@ def distance(one: str, other: str, limit: int) -> int:
         if min(row) > limit:
             return limit + 1
     return row[-1]
+
+
+STOP_WORDS: Final = frozenset((  # words that ask, and tell nothing apart
+    "a", "an", "the", "and", "or", "of", "for", "in", "on", "to", "with", "is", "are", "was",
+    "be", "do", "does", "did", "can", "may", "should", "could", "would", "i", "my", "me", "you",
+    "it", "what", "which", "how", "when", "why", "who", "that", "this", "there", "have", "has",
+    "if", "as", "at", "by", "from", "not", "any", "some", "about", "tell", "eat", "take", "get",
+    "什么", "是什", "可以", "怎么", "哪些", "如何",
+    "能不", "不能", "以吗", "么好", "吗", "的", "了", "呢", "吃什", "喝什", "请问", "我的",
+    "能吃", "能喝", "吃吗", "喝吗",
+))  # fmt: skip
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text; Chinese runs become pairs, a lone character stays as it is.
+
+    >>> words("枸杞子, 姜 goji-berry")
+    ['枸杞', '杞子', '姜', 'goji', 'berry']
+    """
+    tokens: list[str] = []
+    for kind, run in itertools.groupby(fold(text), _script):
+        letters = "".join(run)
+        if kind == "cjk":
+            tokens += [a + b for a, b in itertools.pairwise(letters)] or [letters]
+        elif kind == "word":
+            tokens.append(letters)
+    return tokens
+
+
+@lru_cache(maxsize=1 << 16)
+def _script(character: str) -> str:
+    if is_cjk(character):
+        return "cjk"
+    return "word" if character.isalnum() else ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiyi.answering.retrieval.library import FILE, Library, words
+from shiyi.answering.retrieval.library import FILE, Library
 from shiyi.answering.retrieval.passages import (
     CLAIM,
     DEFINITION,
@@ -19,6 +19,7 @@ from shiyi.answering.retrieval.passages import (
 from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedding.embedder import open_shipped
+from shiyi.linking.normalization import words
 from shiyi.model.iris import ID, content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.serialization import claim_quads

@@ -10,10 +10,10 @@ from shiyi.answering.methods import yaoshi_rag
 from shiyi.answering.methods.judging import ScoredJudge
 from shiyi.answering.methods.method import HUB, Query, claims_at, degree, expand, fuse, recall
 from shiyi.answering.methods.mlkg_rag import retrieve_by_terms
-from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import CLAIM, Unit
 from shiyi.answering.retrieval.paths import RankedFact, Retrieval
 from shiyi.answering.runtime import Runtime
+from shiyi.linking.normalization import words
 from shiyi.model.rdf import local_name
 from shiyi.prompts.chat import ChatModel
 

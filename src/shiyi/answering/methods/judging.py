@@ -14,10 +14,10 @@ from shiyi.answering.methods.method import (
     neighbours,
 )
 from shiyi.answering.methods.model_calls import ask_model, verdict
-from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import ReplyError
+from shiyi.linking.normalization import words
 from shiyi.model.path import Step as Walked
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI

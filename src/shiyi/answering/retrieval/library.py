@@ -13,7 +13,6 @@ import weakref
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -35,8 +34,7 @@ from shiyi.columnar.mapped_file import Memmap, write
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedding.embedder import Embedder, Vectors
 from shiyi.linking.embedding.index import Near, search_nearest
-from shiyi.linking.normalization import fold, is_cjk
-from shiyi.linking.umls.index import singular
+from shiyi.linking.normalization import STOP_WORDS, words
 from shiyi.sparql.store.port import QuadStore
 
 FILE: Final = "texts.safetensors"
@@ -50,51 +48,8 @@ _BATCH: Final = 4_096  # texts embedded at a time
 _HEAP: Final = 32_000_000  # bytes that the writer may fill before it writes a segment
 _MOST_WORDS: Final = 96  # of a question; more only slow it down
 _SINGLY: Final = 1_024  # values looked up one by one; a set of 250 takes four times as long
-_STOP: Final = frozenset((  # words that ask, and tell nothing apart
-    "a", "an", "the", "and", "or", "of", "for", "in", "on", "to", "with", "is", "are", "was",
-    "be", "do", "does", "did", "can", "may", "should", "could", "would", "i", "my", "me", "you",
-    "it", "what", "which", "how", "when", "why", "who", "that", "this", "there", "have", "has",
-    "if", "as", "at", "by", "from", "not", "any", "some", "about", "tell", "eat", "take", "get",
-    "什么", "是什", "可以", "怎么", "哪些", "如何",
-    "能不", "不能", "以吗", "么好", "吗", "的", "了", "呢", "吃什", "喝什", "请问", "我的",
-    "能吃", "能喝", "吃吗", "喝吗",
-))  # fmt: skip
 _COMMON: Final = 0.25  # Shiyi's: words of more than this share of the units are not searched for
 _FEWEST: Final = 200  # units below which no word is too common
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text; Chinese runs become pairs, a lone character stays as it is.
-
-    >>> words("枸杞子, 姜 goji-berry")
-    ['枸杞', '杞子', '姜', 'goji', 'berry']
-    """
-    tokens: list[str] = []
-    for kind, run in itertools.groupby(fold(text), _script):
-        letters = "".join(run)
-        if kind == "cjk":
-            tokens += [a + b for a, b in itertools.pairwise(letters)] or [letters]
-        elif kind == "word":
-            tokens.append(letters)
-    return tokens
-
-
-@lru_cache(maxsize=1 << 12)
-def content_words(text: str) -> frozenset[str]:
-    """Return the content words of a text; an English plural counts as singular.
-
-    >>> sorted(content_words("How do I store the eggs?"))
-    ['egg', 'store']
-    """
-    tokens = (word for word in words(text) if word not in _STOP)
-    return frozenset(singular(word) if word.isascii() else word for word in tokens)
-
-
-@lru_cache(maxsize=1 << 16)
-def _script(character: str) -> str:
-    if is_cjk(character):
-        return "cjk"
-    return "word" if character.isalnum() else ""
 
 
 def _schema() -> Schema:
@@ -272,7 +227,7 @@ class Library:
         ``kinds`` and ``claims`` leave only units of these kinds, or that bear one of these claims.
         """
         state, tokens = self.state, dict.fromkeys(words(text))
-        asked = [token for token in tokens if token not in _STOP][:_MOST_WORDS] or list(tokens)
+        asked = [token for token in tokens if token not in STOP_WORDS][:_MOST_WORDS] or list(tokens)
         count = state.searcher.num_docs
         if count >= _FEWEST:
             rare = [

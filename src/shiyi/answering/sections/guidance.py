@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, Fact
-from shiyi.answering.retrieval.library import content_words
 from shiyi.answering.safety import Finding
 from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.question import CHILDREN, Question
 from shiyi.answering.wording.draft import AnswerContext, ComposedAnswer, Contribution, Piece
 from shiyi.answering.wording.verbalization import capital, finish
+from shiyi.linking.dictionary import content_words
 from shiyi.linking.normalization import fold, has_cjk, space_words
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.model.iris import resource

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.errors import IndexMismatchError
-from shiyi.linking.dictionary import inflections
+from shiyi.linking.dictionary import singular
 from shiyi.linking.normalization import fold
 from shiyi.linking.umls.sources import UmlsName
 
@@ -193,15 +193,6 @@ def write_words(names: Iterable[tuple[int, Sequence[str]]], folder: Path) -> Non
     order = np.argsort(key, kind="stable")
     key[order].tofile(folder / "keys.bin")
     place[order].tofile(folder / "key_places.bin")
-
-
-def singular(word: str) -> str:
-    """Return one form for a word and its regular plural.
-
-    >>> singular("berries"), singular("berry"), singular("ginkgo")
-    ('berry', 'berry', 'ginkgo')
-    """
-    return min((word, *inflections(word)), key=lambda each: (len(each), each))
 
 
 def _deletions(word: str) -> Iterator[str]:
