@@ -23,9 +23,10 @@ MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
 _REACTION: Final = resource("symptom-allergic-reaction").value
 
 _BLEEDING: Final = {  # in which the next dose may harm: it waits for the emergency service
-    resource(f"symptom-{name}").value
-    for name in ("black-tarry-stools", "vomiting-blood", "bleeding-that-does-not-stop")
-}
+    resource(f"symptom-{name}").value for name in (
+        "black-tarry-stools", "vomiting-blood", "coughing-up-blood", "bleeding-that-does-not-stop",
+    )
+}  # fmt: skip
 
 
 def _allergic(context: AnswerContext, part: Contribution) -> None:

@@ -248,11 +248,11 @@ def _is_same_person(frame: Frame, before: Frame) -> bool:
     old, new = before.patient.who, _pronoun_person(frame)
     if old in _ASKER and before.patient.age is not None and before.patient.age < _GROWN:
         old = "child"
-    if old == "child" and frame.patient.age is not None and frame.patient.age < _GROWN:
-        return True
     kin, named = (set(_KIN.findall(fold(text))) for text in (before.text, frame.text))
     if kin and named and kin.isdisjoint(named):
         return False
+    if old == "child" and frame.patient.age is not None and frame.patient.age < _GROWN:
+        return True
     of_own = frame.has_cue("myself") or (frame.has_cue("own") and new in _ASKER)
     if of_own and not frame.has_cue("others"):
         return old in _ASKER and not before.has_cue("others")

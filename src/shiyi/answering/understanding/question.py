@@ -187,7 +187,7 @@ class Question:
 _NEWBORN: Final = 0.25  # years
 _MOST_THINGS: Final = 16  # of one question that are checked together
 _SURE: Final = 0.6
-_STOPS: Final = (0.2, 0.05)  # from which to warn of leaving out; where its words stand
+_STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
 _MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had
 _GOOD: Final = frozenset({BENEFIT, "hasEfficacy"})
 _OF_BENEFIT: Final = _GOOD | {"suitableSeason", "hasFoodGroup"}
@@ -291,7 +291,7 @@ def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> 
         first = "advice" if offered and not question.groups else "record"
     second: tuple[str, ...] = frame.second
     taken = question.drugs or (question.person.drugs and "stop" in frame.slots)
-    if taken and frame.probability("stop_medicine") >= _STOPS["stop" in frame.slots]:
+    if taken and frame.probability("stop_medicine") >= _STOPS:
         second = ("stop_medicine",)
     return (first, *(iri for iri in second if iri != first))
 
