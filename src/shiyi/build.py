@@ -259,7 +259,7 @@ def renew_base(settings: Settings) -> None:
     is_indexed = any(has_digest(path) for path in indexes.iterdir())
     files = [f"{kind}{ending}" for kind in KINDS for ending in (".json", ".safetensors")]
     if not (with_names := bool(settings.linking.embedder)):
-        files = [*files, *(f"{term}.safetensors" for term in ("labels", "names", "vectors"))]
+        files = [*files, *(f"{name}.safetensors" for name in ("labels", "names", "vectors"))]
     renew_generation(settings.kb, files)
     if is_indexed:
         index_base(settings, with_names=with_names)

@@ -260,7 +260,7 @@ class _ClaimReading:
             if is_verdict and not sentence.mentions("doubts", start, stop):
                 return "takes what is claimed for shown"
         if is_forbidding:
-            both = (sentence.has(f"class:{term}", start, stop) for term in ("nobody", "avoiding"))
+            both = (sentence.has(f"class:{name}", start, stop) for name in ("nobody", "avoiding"))
             return "denies what it forbids" if all(both) else ""
         is_free = any(
             p.guarded if premise.relation == "interactsWith" else p.is_note for p in pieces

@@ -293,7 +293,7 @@ class ReleaseLinker(Linker):
             if any(m.iri and m.end - m.start >= end - start for m in overlapping):
                 continue
             best, *others = iris
-            zh, en = (self._facts.label(best, term) for term in ("zh", "en"))
+            zh, en = (self._facts.label(best, language) for language in ("zh", "en"))
             kind, denied = self._facts.classes.get(best, ""), any(m.negated for m in overlapping)
             named = Mention(text[start:end], start, end, best, zh, en, "", kind, 1.0, LEXICAL)
             mention = replace(named, negated=denied, alternatives=tuple(others))

@@ -248,10 +248,10 @@ def _find_similar(
     relaxed = list[str]()
     filed_cases += alike_cases
     found_cases = filed_cases
-    for term in (None, *RELAXED):
-        if term:
-            facets.pop(term, None)
-            relaxed.append(term)
+    for facet in (None, *RELAXED):
+        if facet:
+            facets.pop(facet, None)
+            relaxed.append(facet)
         found_cases = [case for case in filed_cases if _matches(case, facets)]
         if found_cases or not filed_cases:
             break

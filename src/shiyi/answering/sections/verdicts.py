@@ -359,9 +359,9 @@ def write_verdicts(context: AnswerContext, findings: Iterable[Finding], part: Co
         levels.setdefault(level_of(context, finding), []).append(finding)
     if len(levels) > 1:  # a graver one of the same, or of a relative, decides
         levels.pop("minor", None)
-    for level in (term for term in LEVELS if term in levels):
+    for level in (each for each in LEVELS if each in levels):
         part.opening.item(*compose_verdict(context, level, levels[level]))
-    return next((term for term in LEVELS if term in levels), "")
+    return next((each for each in LEVELS if each in levels), "")
 
 
 def level_of(context: AnswerContext, finding: Finding) -> str:

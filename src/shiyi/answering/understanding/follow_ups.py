@@ -65,7 +65,7 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     whole = _of_whole_turn(frame, before, offers, facts)
     if whole is not None:
         return whole
-    term = before.root or before.ask
+    ask = before.root or before.ask
     same = _is_same_person(frame, before)
     frame = _left_out(_without_noise(frame, before), before, facts)
     if frame.ask == "clarification" and {"avoid", "prohibit"} <= {*frame.slots}:
@@ -75,16 +75,16 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     added = frame.has_cue("adds", "same-time") and any(f.role in _THINGS for f in frame.focus)
     refined = _refine(frame, before, facts)
     if refined is not None:
-        whole = replace(_exchange(refined, before, term, facts, same=same), root="")
+        whole = replace(_exchange(refined, before, ask, facts, same=same), root="")
     elif added or (frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame)):
-        whole = replace(_exchange(frame, before, term, facts, same=same), root="")
+        whole = replace(_exchange(frame, before, ask, facts, same=same), root="")
     elif is_statement(frame):
-        body = replace(before, text=frame.text, language=frame.language, asks=(Intent(term, 1.0),))
+        body = replace(before, text=frame.text, language=frame.language, asks=(Intent(ask, 1.0),))
         whole = _with_statement(frame, body, same=same)
-        if term != "list":
+        if ask != "list":
             return whole
     else:
-        whole = _carry_over(frame, before, term, offers, facts, same=same)
+        whole = _carry_over(frame, before, ask, offers, facts, same=same)
     if not (same and _is_repetition(frame, whole, before)):
         return whole
     cues = (*(cue for cue in whole.wanted.cues if cue != "long-term"), _POINT)
@@ -95,7 +95,7 @@ def _of_whole_turn(
     frame: Frame, before: Frame, offers: Sequence[str], facts: Facts
 ) -> Frame | None:
     """Return the frame of a turn that is about the turn before as a whole, or that stands alone."""
-    term, named = before.root or before.ask, any(f.iri for f in frame.focus)
+    ask, named = before.root or before.ask, any(f.iri for f in frame.focus)
     taken_back = frame.ask == "stop_medicine" and frame.has_cue("retracts")  # it was stopped
     stands = frame.ask in _STANDING and frame.confidence >= _UNCERTAIN and not taken_back
     if frame.has_cue("closes") and not named:
@@ -104,16 +104,16 @@ def _of_whole_turn(
         return frame
     if frame.is_repeated:
         return _repeat_frame(frame, before, offers, facts)
-    if (narrowed := _narrowed_list(frame, before, term)) is not None:
+    if (narrowed := _narrowed_list(frame, before, ask)) is not None:
         return narrowed
     urgent = before.signs or "emergency" in (before.alarm, before.ask)
     if frame.has_cue("not-happened") and urgent and before.alarm != "self_harm":
         return _stood_down(frame, before, facts)
     if frame.has_cue("more") and not named:
         return replace(before, text=frame.text, language=frame.language)
-    if frame.has_cue("reversed") and term in _REVERSED:
+    if frame.has_cue("reversed") and ask in _REVERSED:
         frame = replace(frame, focus=tuple(f for f in frame.focus if f.iri))
-        return replace(_exchange(frame, before, _REVERSED[term], facts, same=True), root="")
+        return replace(_exchange(frame, before, _REVERSED[ask], facts, same=True), root="")
     return None
 
 

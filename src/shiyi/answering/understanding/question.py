@@ -89,9 +89,9 @@ class Question:
     @property
     def slots(self) -> frozenset[str]:
         """Return the slots that the words fill, and those that follow from who is to eat."""
-        age, term = self.frame.patient.age, self.frame.patient.who
+        age, who = self.frame.patient.age, self.frame.patient.who
         results = {*self.frame.slots}
-        if term in {"self", "general"} and self.profile.pregnant:
+        if who in {"self", "general"} and self.profile.pregnant:
             results.add("pregnancy")
         if age is not None and age < _NEWBORN:
             results.add("newborn")

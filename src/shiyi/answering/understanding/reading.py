@@ -277,10 +277,10 @@ def _is_taken(text: QuestionText, mention: Mention) -> bool:
 def _assertion(mention: Mention, text: QuestionText) -> Assertion:
     """Return how a mention is asserted; whether it is denied was decided when it was linked."""
     before, after = text.aligned[: mention.start], text.aligned[mention.end :]
-    term = people.assertion_of(before, after)
+    assertion = people.assertion_of(before, after)
     if mention.negated:
-        return term if term in {"past", "planned"} else "denied"
-    return "affirmed" if term == "denied" else term
+        return assertion if assertion in {"past", "planned"} else "denied"
+    return "affirmed" if assertion == "denied" else assertion
 
 
 def _unknown(

@@ -108,9 +108,9 @@ def _read(row: dict[str, str], runtime: Runtime) -> tuple[Frame, str]:
 def _measure(
     row: dict[str, str], frame: Frame, ask: str, runtime: Runtime
 ) -> Iterator[tuple[str, float]]:
-    term = frame.patient.who
+    who = frame.patient.who
     yield "ask_accuracy", float(ask == row["ask"])
-    yield "patient_accuracy", float(term == row["who"] or {term, row["who"]} <= _ANYBODY)
+    yield "patient_accuracy", float(who == row["who"] or {who, row["who"]} <= _ANYBODY)
     if row["ask"] == "avoid":
         yield "avoid_as_advice", float(ask == "advice")
     least = runtime.settings.understanding.alarm_from

@@ -57,9 +57,9 @@ class Lexicon:
         Preferred labels precede other labels, then the order of ``kinds`` decides.
         """
         by_kind = self._found.get(fold(form), {})
-        for term in (True, False):
+        for strict in (True, False):
             for kind in kinds:
-                own = {iri for preferred, iri in by_kind.get(kind, ()) if preferred or not term}
+                own = {iri for preferred, iri in by_kind.get(kind, ()) if preferred or not strict}
                 if own:
                     return NamedNode(own.pop()) if len(own) == 1 else None
         return None

@@ -248,7 +248,7 @@ def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 def has_prerequisite() -> bool:
     """Return whether the request is for an answer that differs from what the client has."""
-    return any(term in request.headers for term in _PREREQUISITES)
+    return any(name in request.headers for name in _PREREQUISITES)
 
 
 def _count(response: Response, slow: float) -> None:

@@ -47,7 +47,7 @@ def _kind(clause: clauses.Clause) -> clauses.Parse | None:
     """Read which kind of the subject does harm: those with two kernels."""
     match = pattern("kind-harms").match(clause.here)
     who = pattern("lead").sub("", match["who"]) if match else ""
-    if not who or any(pattern(term).search(who) for term in ("ban", "eating", "use-verb", "harm")):
+    if not who or any(pattern(name).search(who) for name in ("ban", "eating", "use-verb", "harm")):
         return None
     person = names_state(clauses.clean(pattern("person").sub("", who)))
     if match is None or person or clauses.begins_material(who, clause.state.title):
