@@ -261,12 +261,12 @@ class CoverageMap:
 
     def _covering_tests(self, mutant: Mutant) -> set[str]:
         lines = self._contexts(mutant.module)
-        return {
+        found = {
             re.split(r"[|\[]", context)[0]
             for line in range(mutant.line, mutant.last + 1)
             for context in lines.get(line, ())
-            if context
         }
+        return found & _all_tests()  # some may have gone since a map was made
 
     @cache  # noqa: B019 - one a run
     def _unknown(self, module: str) -> set[str]:
@@ -292,6 +292,11 @@ class CoverageMap:
     def _sort_tests(self, tests: Iterable[str], module: str) -> list[str]:
         noticed, own = self._noticed[module], f"/test_{Path(module).stem}.py::"
         return sorted(tests, key=lambda t: (-noticed[t], own not in t, self._costs[t], t))
+
+
+@cache
+def _all_tests() -> set[str]:
+    return set().union(*map(_tests_of, TARGETS))
 
 
 @cache

@@ -12,16 +12,18 @@ import sys
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from email.message import Message
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import yaml
+from typing_extensions import override
 
 from shiyi.answering.runtime import write_indexes
 from shiyi.server.app import create_app
@@ -111,17 +113,13 @@ def free_ports(count: int) -> list[int]:
         return [int(each.getsockname()[1]) for each in sockets]
 
 
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def start_proxy(
+    folder: Path, port: int, tls_port: int, ports: Sequence[int]
+) -> subprocess.Popen[bytes]:
+    """Start nginx, as it is deployed, before the readers at two ports."""
     nginx = shutil.which("nginx")
     if nginx is None:
         pytest.skip("no nginx: apt-get install nginx-light")
-    folder = tmp_path_factory.mktemp("nginx")
-    (folder / "metrics").mkdir()
-    build_generation(folder / "kb", bases.kitchen_quads(), {})
-    with KnowledgeBase.open(folder / "kb") as base:
-        write_indexes(base, Settings())
-    port, tls_port, *ports = free_ports(4)
     text = (DEPLOY / "nginx.conf").read_text("utf-8")
     for name, here in (
         ("reader-1:8000", f"127.0.0.1:{ports[0]}"),
@@ -142,8 +140,19 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     (folder / "shiyi.conf").write_text(text, "utf-8")
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=user), "utf-8")
+    return subprocess.Popen([nginx, "-c", str(folder / "nginx.conf")])  # noqa: S603
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    folder = tmp_path_factory.mktemp("nginx")
+    port, tls_port, *ports = free_ports(4)
+    proxy = start_proxy(folder, port, tls_port, ports)
+    (folder / "metrics").mkdir()
+    build_generation(folder / "kb", bases.kitchen_quads(), {})
+    with KnowledgeBase.open(folder / "kb") as base:
+        write_indexes(base, Settings())
     made = Deployment(folder / "kb", folder, port, tls_port, (ports[0], ports[1]), [])
-    proxy = subprocess.Popen([nginx, "-c", str(folder / "nginx.conf")])  # noqa: S603
     try:
         for number in range(2):
             made.start_reader(number)
@@ -178,6 +187,48 @@ def test_page_is_compressed_and_cached_by_its_etag(deployment: Deployment) -> No
     assert get(deployment.port, path, **headers)[2]["X-Cache"] == "HIT"
     assert get(deployment.port, path, Accept_Language="zh")[2]["X-Cache"] == "MISS"
     assert get(deployment.port, path, If_None_Match=first["ETag"], **headers)[0] == 304
+
+
+def test_page_in_named_language_is_cached(deployment: Deployment) -> None:
+    path = f"/page/{concepts(deployment.ports[0])[0]}?lang=zh"
+    replies = [get(deployment.port, path)[2] for _ in range(2)]
+    assert [each["X-Cache"] for each in replies] == ["MISS", "HIT"]
+    assert all(each["Set-Cookie"].startswith("lang=zh; ") for each in replies)
+
+
+class _CookieSetter(BaseHTTPRequestHandler):
+    """Sets the cookie that the request names."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.send_header("Set-Cookie", self.headers["X-Cookie"])
+        self.end_headers()
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_response_that_sets_another_cookie_is_not_cached(tmp_path: Path) -> None:
+    language = (
+        "lang=en; Expires=Sun, 28 Nov 2027 05:20:36 GMT; Max-Age=9; HttpOnly; Path=/; SameSite=Lax"
+    )
+    cookies = (language, "shiyi_session=1; Path=/", f"{language}, shiyi_session=1", "lang=1")
+    port, tls_port = free_ports(2)
+    with HTTPServer(("127.0.0.1", 0), _CookieSetter) as reader:
+        threading.Thread(target=reader.serve_forever, daemon=True).start()
+        proxy = start_proxy(tmp_path, port, tls_port, [reader.server_port] * 2)
+        try:
+            for number, cookie in enumerate(cookies):
+                path = f"/page/{number}"
+                wait_for(port, "/")
+                seen = [get(port, path, X_Cookie=cookie)[2]["X-Cache"] for _ in range(2)]
+                assert seen == ["MISS", "HIT" if cookie == language else "MISS"]
+        finally:
+            proxy.terminate()
+            proxy.wait(30)
+            reader.shutdown()
 
 
 def test_one_of_the_readers_makes_a_page(deployment: Deployment) -> None:
