@@ -1,11 +1,10 @@
 """Build a knowledge base: tables, shapes, store, derived graph and indexes, in that order."""
 
 import gc
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from shiyi.errors import ConformanceError, OutsideError
 from shiyi.settings import Settings
+from shiyi.sparql.sandbox.background import open_process_pool
 
 if TYPE_CHECKING:
     from shiyi.model.rdf import Quad
@@ -111,9 +111,8 @@ def make_base(
 @contextmanager
 def _second_process() -> Iterator[Executor]:
     """Yield what runs functions in another process; OutsideError where something ended that."""
-    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
     try:
-        with ProcessPoolExecutor(1, spawn, gc.disable) as executor:
+        with open_process_pool(1, gc.disable) as executor:
             yield executor
     except BrokenProcessPool as fault:
         raise OutsideError("the second process of the build ended; is memory short?") from fault

@@ -1,6 +1,5 @@
 """Reading documents in several processes."""
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +18,7 @@ from shiyi.ingest.extraction.books.extractor import EntryExtractor
 from shiyi.ingest.run import text_batches
 from shiyi.linking.labels import LabelIndex
 from shiyi.settings import Settings
+from shiyi.sparql.sandbox.background import open_process_pool
 
 _POLL_SECONDS = 1.0  # between two looks at the processes
 _TRIES = 3  # how often a document of a dead worker is assigned (Shiyi's)
@@ -107,8 +107,7 @@ class Processes:
     def submit(self, document: Document) -> "Submission":
         """Submit a document."""
         if self._pool is None:
-            spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of threads
-            self._pool = ProcessPoolExecutor(self.number, spawn)
+            self._pool = open_process_pool(self.number)
         try:
             return Submission(self._pool, self._pool.submit(self.reader.read, document))
         except BrokenProcessPool as fault:

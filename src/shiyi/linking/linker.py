@@ -4,7 +4,6 @@ import csv
 import hashlib
 import json
 import logging
-import multiprocessing
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -38,6 +37,7 @@ from shiyi.model.answer import Mention
 from shiyi.model.iris import ID
 from shiyi.model.rdf import local_name
 from shiyi.settings import LinkingSettings
+from shiyi.sparql.sandbox.background import open_process_pool
 from shiyi.sparql.store.port import QuadStore
 
 __all__ = ["LEXICAL", "SEMANTIC", "SIMILAR", "Linker", "language_of", "write_index"]
@@ -502,8 +502,7 @@ def _workers(
         linker = _cache_linker(make)
         yield lambda pieces: (_answers(linker, piece) for piece in pieces)
         return
-    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
-    with ProcessPoolExecutor(processes, spawn, _open, (make,)) as pool:
+    with open_process_pool(processes, _open, make) as pool:
         yield lambda pieces: _in_order(pool, pieces, 2 * processes)
 
 

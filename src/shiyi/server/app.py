@@ -42,8 +42,9 @@ from shiyi.server.pages.resources import resources
 from shiyi.server.pages.search import search_routes
 from shiyi.server.pages.timeline import timelines
 from shiyi.server.site.opening import open_site
+from shiyi.server.site.releases import write_first_release
 from shiyi.server.site.site import Site
-from shiyi.server.site.visibility import restrict_site, visible_claims
+from shiyi.server.site.visibility import check_audience, restrict_site, visible_claims
 from shiyi.server.sparql.protocol import sparql_protocol
 from shiyi.server.sparql.wsgi import SmallQueries
 from shiyi.server.views import formatting
@@ -229,11 +230,6 @@ def serve(settings: Settings, read_only: bool = False, *, first_release: bool = 
     background where there is none. Raise KnowledgeBaseError where there is no complete
     knowledge base or another process writes to it, SettingError where the address cannot be used.
     """
-    from shiyi.server.app import configure_logging
-    from shiyi.server.site.opening import open_site
-    from shiyi.server.site.releases import write_first_release
-    from shiyi.server.site.visibility import check_audience
-
     chosen_settings = settings.server
     configure_logging(chosen_settings.log)
     site = open_site(settings.kb, settings, read_only)

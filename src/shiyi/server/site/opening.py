@@ -245,10 +245,7 @@ def _create_refresher(
 
     def follow(claims: Iterable[str], concepts: Iterable[str]) -> None:
         nonlocal seen
-        before, seen = (
-            seen,
-            view.withheld.claims,
-        )  # another change may publish or withhold a claim
+        before, seen = seen, view.withheld.claims  # others may publish or withhold a claim
         living.refresh((*claims, *(before ^ seen)), concepts)
 
     return Refresher(RuntimeHolder(Runtime.open(base, settings)), changes, expire, follow)

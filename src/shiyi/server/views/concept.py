@@ -49,6 +49,7 @@ SYMMETRIC = frozenset(
     if each.symmetric or name == "potentiallyInteractsWith"
 )
 SINGLE = frozenset({"hasNature", "hasToxicity", "hasThermalNature"})  # one value is to be expected
+_MATCHES = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
 TEXTS = frozenset(name for name, each in _PROPERTIES.items() if each.is_text)
 
 
@@ -207,19 +208,12 @@ def _things(reader: Reader, node: NamedNode, *, forward: bool) -> tuple[Thing, .
 
 
 def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
-    results = [
+    return tuple(
         Mapping(local_name(relation.value), text(term), local_name(text(term)))
-        for relation in (
-            SKOS.exactMatch,
-            SKOS.closeMatch,
-            SKOS.broadMatch,
-            SKOS.narrowMatch,
-            SKOS.relatedMatch,
-        )
+        for relation in _MATCHES
         for term in reader.values(node, relation)
         if href(text(term))
-    ]
-    return tuple(results)
+    )
 
 
 def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tuple[Group, ...]]]:

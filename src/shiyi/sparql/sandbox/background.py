@@ -1,4 +1,4 @@
-"""A function in a process of its own, of low priority, which ends with this one."""
+"""Functions in processes of their own, which end with this one."""
 
 import multiprocessing
 import os
@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
 LOWEST: Final = 19
@@ -32,6 +33,19 @@ def run_in_background(
     process.terminate()
     process.join()
     return process.exitcode or 0
+
+
+def open_process_pool(
+    number: int, prepare: Callable[..., object] = int, *arguments: object
+) -> ProcessPoolExecutor:
+    """Return a pool of processes, each prepared first, that end when this one does, however."""
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
+    return ProcessPoolExecutor(number, spawn, _prepare, (prepare, *arguments))
+
+
+def _prepare(prepare: Callable[..., object], *arguments: object) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    prepare(*arguments)
 
 
 def _run(priority: int, target: Callable[..., object], *arguments: object) -> None:
