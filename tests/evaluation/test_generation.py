@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering.runtime import write_indexes
+from shiyi.cli import main
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import EvaluationContext, Request
 from shiyi.evaluation.items import Choice
@@ -232,3 +233,58 @@ def test_release_withheld_from_its_own_exam(task: str, tmp_path: Path) -> None:
     assert guarded[f"accuracy:covered{right}"] == 1.0  # another source has it too
     assert guarded[f"accuracy:uncovered{right}"] == 0.0
     assert guarded[f"abstained:uncovered{right}"] == 1.0
+
+
+RELEASE = """@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dcterms: <http://purl.org/dc/terms/> .
+@prefix shiyi: <https://w3id.org/shiyi/vocab#> . @prefix id: <https://w3id.org/shiyi/id/> .
+id:dataset-trial a dcat:Dataset ; dcterms:title "Made-up release"@en, "编写的发行版"@zh ;
+  dcterms:license "CC0-1.0" ; dcat:version "1" ; shiyi:sourceTier id:tier-webpage ;
+  shiyi:lineage "trial" .
+"""
+
+
+@pytest.mark.parametrize("task", ["truefalse", "mcq"])
+def test_release_that_no_curator_accepted_is_asked(task: str, tmp_path: Path) -> None:
+    folder, kb = tmp_path / "trial", tmp_path / "kb"
+    folder.mkdir()
+    names = ("blue", "green", "red", "white", "yellow")
+    entity = "iDISK_ID,Name,CUI"
+    tables = {
+        "DSI": (entity, *(f"DSI{n},{name} root extract," for n, name in enumerate(names))),
+        "D": (entity, "D0,warfarin,", "D1,made-up drug,"),
+        "dsi_d": (
+            "DSI,Relation,D,Source,Interaction Rating,Source Description",
+            *(f"DSI{n},interacts_with,D{int(n > 1)},MSKCC,," for n in range(5)),
+        ),
+        "DSP": (
+            "iDISK_ID,Name,Company Name,Company Address,Product Purpose,Product Risk",
+            "DSP0,Sample capsules,Sample Company,,,",
+        ),
+    }
+    for name, lines in tables.items():
+        (folder / f"{name}.csv").write_text("\n".join((*lines, "")), "utf-8")
+    (folder / "source.ttl").write_text(RELEASE, "utf-8")
+    quads = []
+    for name in names:
+        thing, label = (
+            resource(f"supplement-{name}"),
+            Literal(f"{name} root extract", language="en"),
+        )
+        quads.append(Quad(thing, RDF.type, SHIYI.DSIngredient, bases.DEFAULT))
+        quads.append(Quad(thing, SKOS.prefLabel, label, bases.DEFAULT))
+    cited = Source("mskcc", "同一来源", "The same source", Tier.WEBPAGE)
+    quads.append(Quad(cited.iri, SHIYI.lineage, Literal("mskcc"), bases.DEFAULT))
+    known = [kitchen_claim("supplement-blue", "interactsWith", resource("drug-warfarin"))]
+    known += [
+        kitchen_claim("supplement-green", "interactsWith", resource("drug-warfarin"), cited, 0.6)
+    ]
+    build_generation(kb, (*bases.kitchen_quads(known), *quads), {})
+    assert main(["--kb", str(kb), "ingest", "idisk2", str(folder)]) == 0
+    with KnowledgeBase.open(kb) as opened:
+        write_indexes(opened, Settings())
+        request = Request(task, "source:trial", without=("trial",), methods=("neighbourhood",))
+        report = evaluate(opened, Settings(), request)
+    found = {name: v.value for name, v in report.metrics(report.runs[0]).items()}
+    right = "-true" if task == "truefalse" else ""
+    assert found[f"accuracy:covered{right}"] == 1.0  # the base has it from another source
+    assert found[f"abstained:uncovered{right}"] == 1.0  # what it has from a work cited is withheld

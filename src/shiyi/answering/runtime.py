@@ -20,6 +20,7 @@ from shiyi.answering.knowledge.overlay import (
     find_school,
     overlay_of_releases,
     overlay_of_school,
+    release_matches,
     release_names,
     windows,
 )
@@ -222,9 +223,11 @@ class Runtime:
         return {}
 
     def with_releases(self, question: str) -> Self:
-        """Return this with what loaded releases say of their concepts that a question names."""
+        """Return this with what loaded releases say of what a question names, by any name."""
         names = self.release_names
-        nodes = {iri for _, _, iris in windows(question, names) for iri in iris} if names else ()
+        nodes = {iri for _, _, iris in windows(question, names) for iri in iris}
+        linked = {mention.iri for mention in self.linker.link(question)}
+        nodes.update(release_matches(self.store, linked - {""}, self.facts))
         if not nodes:
             return self
         made = self._under(overlay_of_releases(self.store, nodes, self.facts))

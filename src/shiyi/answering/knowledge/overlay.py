@@ -172,13 +172,34 @@ def overlay_of_releases(store: QuadStore, nodes: Collection[str], facts: Facts) 
         for fact in _claims_at(store, node, beside=node in nodes):
             if fact.predicate in _MATCHES:
                 if fact.subject == node and fact.object in facts.classes:
-                    broader[node] = (*broader.get(node, ()), fact.object)
+                    above = (fact.object, *_forms(facts, fact.object))
+                    broader[node] = (*broader.get(node, ()), *above)
             elif fact.claim not in facts.by_claim:
                 found_facts[fact.claim] = fact
                 if fact.subject == node and fact.predicate == SHIYI.hasIngredient:
                     front.append(fact.object)
     named = _describe(store, found_facts.values(), facts, (CANDIDATES,), seen)
     return replace(named, facts=tuple(found_facts.values()), broader=broader)
+
+
+def _forms(facts: Facts, iri: str) -> Iterator[str]:
+    """Yield the herb of a supplement or the reverse, of one organism and one name."""
+    organisms = {f.object for f in facts.of(iri, SHIYI.derivedFromOrganism)}
+    for fact in (*facts.of(iri, SHIYI.confusedWith), *facts.inverse(iri, SHIYI.confusedWith)):
+        other = fact.other(iri)
+        names = sorted((facts.label(iri, "en"), facts.label(other, "en")), key=len)
+        same = organisms & {f.object for f in facts.of(other, SHIYI.derivedFromOrganism)}
+        if same and names[1].startswith(names[0]):  # leaf of ginkgo is no ginkgo seed
+            yield other
+
+
+def release_matches(store: QuadStore, iris: Iterable[str], facts: Facts) -> Iterator[str]:
+    """Yield the concepts of loaded releases that match concepts of the base."""
+    for each in {form for iri in iris for form in (iri, *_forms(facts, iri))}:
+        for quad in store.match(None, RDF.object, NamedNode(each), CANDIDATES):
+            fact = _fact(store, text(quad.subject), CANDIDATES, "")
+            if fact and fact.predicate in _MATCHES:
+                yield fact.subject
 
 
 def _claims_at(store: QuadStore, node: str, *, beside: bool) -> Iterator[Fact]:

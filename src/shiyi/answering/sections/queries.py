@@ -84,10 +84,11 @@ def run_list(store: QuadStore, frame: Frame, facts: Facts) -> Listing | None:
 
 def _release_products(conditions: Iterable[Condition], facts: Facts) -> Iterator[str]:
     """Yield what of a loaded release has an ingredient, which the query of the base leaves out."""
-    for low in (
-        n for c in conditions if c.property == "hasIngredient" for n in facts.below(c.value)
-    ):
-        yield from (f.subject for f in facts.inverse(low, SHIYI.hasIngredient) if f.origin)
+    values = (
+        iri for c in conditions if c.property == "hasIngredient" for iri in c.value.split("|")
+    )
+    for each in (low for iri in values for low in facts.below(iri)):
+        yield from (f.subject for f in facts.inverse(each, SHIYI.hasIngredient) if f.origin)
 
 
 def compile_list(frame: Frame, facts: Facts) -> str:
@@ -269,12 +270,20 @@ def _matching_claims(thing: str, condition: Condition, facts: Facts) -> Iterator
 def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
     """Write what meets the conditions of a question; nothing where it sets none."""
     frame, part = context.parsed.frame, Contribution()
+    contents = {"hasIngredient", "hasNutrient"} & {c.property for c in frame.conditions}
+    asked = contents and frame.has_cue("of-products")
+    loaded = asked and any(store.match(None, RDF.type, SHIYI.DSProduct, None))
+    if loaded:
+        frame = _ask_ingredient(frame)
+    elif asked:
+        part.opening.add(context.verbalizer.verbalize("l_no_products"))
     for conditions in _split_conditions(frame.conditions):
         listing = run_list(store, replace(frame, conditions=conditions), context.facts)
         if listing is None:
             return None
         part.queries.append(listing.query)
-        _write_list(context, part, listing, conditions)
+        if listing.things or loaded or not asked:
+            _write_list(context, part, listing, conditions)
     if any(c.property == "hasNutrient" for c in frame.conditions) and frame.has_cue("most"):
         part.opening.add(context.verbalizer.verbalize("l_no_amount"))
     if any(c.property in (HARM, MEETS) for c in frame.conditions):
@@ -282,6 +291,18 @@ def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution |
     facts = [f for line in part.opening.lines for f in line.facts]
     part.paths += [f.path(f.subject) for f in facts[:4] if not f.language]
     return part
+
+
+def _ask_ingredient(frame: Frame) -> Frame:
+    """Return a frame that asks for products by what is in them, an ingredient or a nutrient."""
+    groups = {iri: (f.iri, *f.also) for f in frame.focus for iri in (f.iri, *f.also)}
+    conditions = tuple(
+        replace(c, property="hasIngredient", value="|".join(groups.get(c.value, (c.value,))))
+        if c.property == "hasNutrient"
+        else c
+        for c in frame.conditions
+    )
+    return replace(frame, conditions=conditions)
 
 
 def _split_conditions(conditions: Sequence[Condition]) -> list[tuple[Condition, ...]]:

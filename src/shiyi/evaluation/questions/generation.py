@@ -15,20 +15,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from shiyi.answering.knowledge.facts import BENEFIT, Facts
+from shiyi.answering.knowledge.overlay import overlay_of_releases
 from shiyi.answering.retrieval.passages import CLAIM, units, verbalize_claim
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import EvaluationContext
 from shiyi.evaluation.items import Choice, Prescription, QuestionSet, Skips
 from shiyi.evaluation.questions.prescriptions import Prescriptions
-from shiyi.evaluation.scorers.graph import sources_of
+from shiyi.evaluation.scorers.graph import is_of_release, sources_of
 from shiyi.linking.case_terms import euphemisms
-from shiyi.linking.labels import LabelIndex
+from shiyi.linking.labels import Concept, LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.model.rdf import NamedNode, local_name
+from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.lexicon import rows
+from shiyi.ontology.terms import RDF
 from shiyi.reasoning.adjacency import Edge, load_edges
 from shiyi.sparql.store.port import QuadStore
 
@@ -41,6 +44,7 @@ def templates() -> Mapping[str, tuple[str, str]]:
     }
 
 
+_Triple = tuple[str, str, str]  # subject, predicate, object
 NONE_OF = {"en": "None of the above", "zh": "以上都不是"}
 
 
@@ -48,9 +52,9 @@ NONE_OF = {"en": "None of the above", "zh": "以上都不是"}
 class QuestionGenerator:
     """Draws statements and questions; what is false is joined by no claim of any source."""
 
-    bench: EvaluationContext
-    true: frozenset[tuple[str, str, str]]
-    covered: frozenset[tuple[str, str, str]]
+    concepts: Mapping[str, Concept]
+    true: frozenset[_Triple]
+    covered: frozenset[_Triple]
     pool: dict[str, list[str]]
     draw: random.Random
 
@@ -90,7 +94,7 @@ class QuestionGenerator:
 
     def _draw_other_subject(self, edge: Edge) -> str:
         """Draw a subject of the same kind that no claim joins so to the object."""
-        kind = self.bench.view.concepts[edge.subject].kind
+        kind = self.concepts[edge.subject].kind
         drawn = self.draw.sample(self.pool[kind], min(20, len(self.pool[kind])))
         for each in drawn:
             if (each, edge.predicate, edge.object) not in self.true:
@@ -105,7 +109,7 @@ class QuestionGenerator:
         return "zh" if templates()[local_name(edge.predicate)][1].endswith("？") else "en"
 
     def _name(self, iri: str, language: str) -> str:
-        concept = self.bench.view.concepts[iri]
+        concept = self.concepts[iri]
         return (concept.zh if language == "zh" else concept.en) or concept.zh or concept.en
 
 
@@ -114,18 +118,20 @@ def generate_questions(
 ) -> QuestionSet:
     """Make questions from the relations of ``source``; ``limit`` draws that many relations.
 
-    Raise ``FormatError`` for a source without a relation that fits a template.
+    Of a release that no curator accepted they are made from candidates. Raise ``FormatError``
+    for a source without a relation that fits a template.
     """
-    store, concepts = bench.base.store, bench.view.concepts
+    store = bench.base.store
     bearing = sources_of(store)
     edges = list(load_edges(store))
+    stated = [e for e in edges if source in bearing.get(e.claim, ())]
+    concepts, others = bench.view.concepts, dict[str, list[str]]()
+    if not stated:
+        stated, concepts, others = _read_release(bench, source)
     own_edges = [
         e
-        for e in edges
-        if source in bearing.get(e.claim, ())
-        and local_name(e.predicate) in templates()
-        and e.subject in concepts
-        and e.object in concepts
+        for e in stated
+        if local_name(e.predicate) in templates() and e.subject in concepts and e.object in concepts
     ]
     if not own_edges:
         known = sorted({name for group in bearing.values() for name in group})
@@ -140,10 +146,43 @@ def generate_questions(
         pool[concepts[subject].kind].append(subject)
     draw = random.Random(seed)  # noqa: S311 - a draw, no secret
     draw.shuffle(own_edges)
-    true = frozenset((e.subject, e.predicate, e.object) for e in edges)
-    maker = QuestionGenerator(bench, true, frozenset(covered), dict(pool), draw)
+    true = {(e.subject, e.predicate, e.object) for e in (*edges, *stated)}
+    joined, there = _rename(true, others), _rename(covered, others)
+    maker = QuestionGenerator(concepts, joined, there, dict(pool), draw)
     make = maker.statements if task == "truefalse" else maker.choices
     return QuestionSet(tuple(make(own_edges[:limit])), Skips())
+
+
+def _read_release(
+    bench: EvaluationContext, name: str
+) -> tuple[list[Edge], dict[str, Concept], dict[str, list[str]]]:
+    """Return what a loaded release states, its concepts, and which match each of the base."""
+    store, facts = bench.base.store, bench.runtime.facts
+    quads = store.match(None, RDF.type, None, None)
+    typed = {text(q.subject) for q in quads if is_of_release(q, name)}
+    nodes = typed.intersection(chain.from_iterable(bench.runtime.release_names.values()))
+    overlay = overlay_of_releases(store, nodes, facts)
+    over, others = overlay.over(facts), defaultdict[str, list[str]](list)
+    for iri in nodes:
+        for match in (overlay.broader or {}).get(iri, ()):
+            others[match].append(iri)
+    concepts = {
+        iri: Concept(iri, over.classes[iri], *(over.label(iri, each) for each in ("zh", "en")))
+        for iri in nodes
+    }
+    stated = [f for f in overlay.facts if f.positive and not f.language]
+    edges = [Edge(f.subject, f.predicate.value, f.object, f.claim, f.confidence) for f in stated]
+    return edges, concepts, others
+
+
+def _rename(triples: set[_Triple], others: Mapping[str, list[str]]) -> frozenset[_Triple]:
+    """Return triples with those that they are between the concepts of a release."""
+    return frozenset(
+        (one, verb, two)
+        for s, verb, o in triples
+        for one in (s, *others.get(s, ()))
+        for two in (o, *others.get(o, ()))
+    )
 
 
 EDIBLE: Final = frozenset({"Food", "MFHSubstance", "Dish"})

@@ -10,8 +10,8 @@ from typing import Self
 from shiyi.answering.retrieval.neighbourhood import Link
 from shiyi.errors import FormatError
 from shiyi.linking.labels import Concept, LabelIndex
-from shiyi.model.iris import ID
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple, local_name, text
+from shiyi.model.iris import ID, graph
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI, SKOS
 from shiyi.reasoning.adjacency import Edge, Projection, load_edges
@@ -95,15 +95,25 @@ def sources_of(store: QuadStore) -> dict[str, frozenset[str]]:
     return {claim: frozenset(group) for claim, group in results.items()}
 
 
+def is_of_release(quad: Quad, name: str) -> bool:
+    """Return whether a statement is in the graph of a loaded release."""
+    place = quad.graph_name
+    start = f"{graph('source', name).value}@"
+    return isinstance(place, NamedNode) and place.value.startswith(start)
+
+
 def _withheld_claims(store: QuadStore, without: Collection[str]) -> frozenset[str]:
     lineage = {
         text(q.subject).removeprefix(ID).removeprefix("source-"): text(q.object)
         for q in store.match(None, SHIYI.lineage, None, _DEFAULT)
     }
+    lines = set[str]()
     for name in without:
-        if name not in lineage:
+        quads = store.match(None, SHIYI.lineage, None, None)
+        own = {text(q.object) for q in quads if is_of_release(q, name)}  # and of works it cites
+        if not own and name not in lineage:
             raise FormatError("source", name, sorted(lineage))
-    lines = {lineage[name] for name in without}
+        lines |= own or {lineage[name]}
     return frozenset(
         claim
         for claim, sources in sources_of(store).items()

@@ -21,6 +21,7 @@ from shiyi.linking.normalization import language_of
 from shiyi.metrics import ANSWERS, exposition
 from shiyi.model.answer import Answer, Sentence
 from shiyi.model.profile import Profile
+from shiyi.ontology.lexicon import rows
 from shiyi.server.api import curation, models, reconciliation, requests
 from shiyi.server.api.models import Body, Completion, Completions, Content, Operation
 from shiyi.server.api.requests import (
@@ -68,36 +69,6 @@ _SPARQL: Final = ("timeout", "format", "profile", "default-graph-uri", "named-gr
 _GRAPH: Final = ("graph", "default", "profile")
 _PERSON: Final = tuple(requests.Profile.model_fields)
 _ASK: Final = ("q", "lang", "method", "k", *_PERSON, "context", "reply", "drop")
-
-
-_LISTED: Final = "separated by commas"
-_PARAMETERS: Final = {
-    "q": "The question, or the beginning of a name", "lang": "Language of the answer, zh or en",
-    "method": "Answering method; the first is the default", "limit": "Most entries",
-    "medicines": f"Medicines the person takes, {_LISTED}",
-    "allergies": f"Allergies, {_LISTED}", "conditions": f"Conditions, {_LISTED}",
-    "avoids": f"Foods that the person leaves out, {_LISTED}", "age": "Age in years, 0 to 130",
-    "context": "The context of the last answer, as JSON", "reply": "An answer to a follow-up",
-    "drop": "What of the profile is forgotten from here on", "page": "1 adds the answer as HTML",
-    "query": "A query of SPARQL 1.2", "timeout": "Seconds that the query may take",
-    "format": "Of the result, in the place of Accept: json xml csv tsv ttl nt nq trig rdf jsonld",
-    "profile": "rdf11 or rdf12: the version of RDF; graphs are RDF 1.1 unless asked otherwise",
-    "default-graph-uri": "Default graph of the query", "graph": "IRI of a named graph",
-    "named-graph-uri": "Named graph of the query", "default": "The default graph",
-    "name": "Local name of the resource, or name of the file", "version": "Version of the release",
-    "id": "What follows …/id/ and the kind of thing", "number": "Number of the change",
-    "from": "Where the list begins", "before": "Number of the change before which the list begins",
-    "source": "IRI of a source", "relation": "Local name of a relation", "tier": "Tier of a source",
-    "shape": "Class of the subject", "school": "Name of a school", "concept": "IRI of a concept",
-    "status": "Status of claims or mappings", "harm": "yes: safety claims alone",
-    "view": "open, mine, disputed, waiting, reported, done or all", "about": "IRI of a concept",
-    "queries": "Names to reconcile, as JSON", "extend": "Rows and columns to add, as JSON",
-    "prefix": "The beginning of a name", "type": "Local name of a class",
-    "dynasty": "Dynasty of the works", "genre": "Genre of the works",
-    "reason": "Why it was withheld", "show": "all: answered reports too",
-}  # fmt: skip
-
-
 _FORM: Final = "application/x-www-form-urlencoded"
 _SPARQL_TYPES: Final = (_FORM, "application/sparql-query")
 _FAULTS: Final = (*_BAD, *_LIMITS)
@@ -246,7 +217,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
                     "name": place,
                     "in": "path",
                     "required": True,
-                    "description": _PARAMETERS[place],
+                    "description": dict(rows("api-parameters"))[place],
                     "schema": _TEXT,
                 }
                 for place in places
@@ -281,7 +252,11 @@ def _parameter(name: str, schemas: dict[str, Any]) -> dict[str, Any]:
     schema = fields.get(name, _TEXT) if name in {*_ASK, *_PERSON} - {"context"} else _TEXT
     if schema.get("type") == "array":
         schema = _TEXT
-    text = _PARAMETERS.get(name) or schema.get("description") or f"{name} of the person"
+    text = (
+        dict(rows("api-parameters")).get(name)
+        or schema.get("description")
+        or f"{name} of the person"
+    )
     return {"name": name, "in": "query", "description": text, "schema": schema}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from shiyi.model.iris import VOCAB, graph
 from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.ontology.lexicon import rows
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import TOPICS
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
@@ -15,33 +16,7 @@ from shiyi.server.views.links import href
 from shiyi.server.views.overview import TAKEN, filter_by_language
 from shiyi.server.views.reader import Reader, SourceView, Statement, Thing
 
-# theme -> predicates, in the order they are shown; safety comes first on every page
-THEMES: dict[str, tuple[str, ...]] = {
-    "safety": (
-        "hasRedFlag", "contraindicatedIn", "cautionIn", "interactsWith", "opposes", "fears",
-        "incompatibleWith", "hasToxicity", "useRestriction", "safetyNote", "aggravates",
-        "unsuitableFood", "hasAdverseReaction", "hasAdverseEffectOn", "warrantsCheckFor",
-        "confusedWith", "derivedCaution", "potentiallyInteractsWith",
-    ),
-    "guidance": ("guidance",),
-    "nature": ("hasNature", "hasFlavour", "hasMeridianTropism", "hasThermalNature"),
-    "benefit": (
-        "hasEfficacy", "directedAt", "indicatedFor", "isEffectiveFor", "studiedFor", "relieves",
-        "suitableFood", "dietaryBenefit", "primaryEffect", "mechanismOfAction",
-    ),
-    "clinical": (
-        "relatedConstitution", "hasManifestation", "hasSyndrome", "impliesSyndrome", "judgedAs",
-        "hasTreatmentPrinciple", "realisedBy", "hasCause", "hasDiseaseLocation", "predisposesTo",
-        "questionText",
-    ),
-    "composition": (
-        "hasIngredient", "hasPart", "hasFoodGroup", "excludesFoodGroup", "derivedFromOrganism",
-        "usesPart", "hasActiveConstituent",
-        "hasNutrient", "preparedBy", "suitableSeason", "complementsInUse", "cookingMethod",
-        "consumptionMethod", "processing", "sourceMaterial",
-    ),
-    "standing": ("regulatoryStatus", "hasTherapeuticClass", "ruleText", "background"),
-}  # fmt: skip
+THEMES = {theme: tuple(names.split()) for theme, names in rows("themes")}
 _PROPERTIES = Schema.load().properties
 SYMMETRIC = frozenset(
     name

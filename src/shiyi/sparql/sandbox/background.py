@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Final
 
 LOWEST: Final = 19
@@ -40,7 +41,7 @@ def open_process_pool(
 ) -> ProcessPoolExecutor:
     """Return a pool of processes, each prepared first, that end when this one does, however."""
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
-    return ProcessPoolExecutor(number, spawn, _prepare, (prepare, *arguments))
+    return ProcessPoolExecutor(number, spawn, partial(_prepare, prepare, *arguments))
 
 
 def _prepare(prepare: Callable[..., object], *arguments: object) -> None:
