@@ -27,7 +27,7 @@ _BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
     "avoid": ("avoid", *JUDGED[:1], "combination"), "advice": ("eat", "effect"),
     "regulation": ("regulation",), "clarification": (*JUDGED, "identity", "difference"),
     "stop_medicine": ("combination", "suitability"), "constitution": ("meaning",),
-    "list": ("meaning", "eat", "use"),
+    "list": ("meaning", "eat", "use"), "property": ("meaning",),
 }  # fmt: skip
 _LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
 _OF_ONE: Final = frozenset({"effect", "meaning", "regulation", "nature"})  # topics, of no pair
@@ -125,7 +125,7 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         and not (opened and not context.evidences.is_opened(guide.fact.claim))
         and guide.fact.subject not in opposed
     ]
-    if parsed.frame.wanted.form or (parsed.wants("list") and not terms):
+    if parsed.frame.wanted.form or (parsed.wants("list", "may") and not terms):
         # what a word means names nothing that serves it
         guides = [guide for guide in guides if guide.topic != "meaning"]
     if parsed.is_only_beyond_food():  # as when to see a doctor; not what it costs
@@ -273,7 +273,8 @@ def _is_apart(guide: Guide, parsed: Question) -> bool:
         return True  # what an extract may not be had with does not hold of the food
     if guide.topic == "toxicity" and len(parsed.groups) > 1 and not guide.about:
         return True  # it is asked what they do together
-    return guide.topic == "nature" and bool(parsed.frame.wanted.relations)  # sources record it
+    of_record = guide.topic == "nature" or (guide.topic == "meaning" and parsed.wants("property"))
+    return of_record and bool(parsed.frame.wanted.relations)
 
 
 def _rank(guide: Guide, topics: tuple[tuple[str, ...], tuple[str, ...]], parsed: Question) -> int:
@@ -285,7 +286,8 @@ def _rank(guide: Guide, topics: tuple[tuple[str, ...], tuple[str, ...]], parsed:
     if guide.about:
         judges = judges and not parsed.wants(*_OF_THINGS)
         return _BY_KIND if guide.topic in kinds else _JUDGED if judges else _OTHER
-    sure = parsed.frame.confidence >= _SURE and not clear
+    bare = guide.topic == "meaning" and parsed.wants("property")  # as in "what is it"
+    sure = (bare or parsed.frame.confidence >= _SURE) and not clear
     by_kind = sure and guide.topic in kinds and guide.topic not in _OF_PAIRS
     return _BY_KIND if by_kind else _OTHER
 
@@ -386,8 +388,7 @@ def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribut
     part, verbalizer = Contribution(), context.verbalizer
     pieces: list[Piece] = []
     for guide in chosen:
-        text = finish(verbalizer.words(guide.fact), verbalizer.stop)
-        text = capital(text, verbalizer.language)
+        text = capital(finish(verbalizer.words(guide.fact), verbalizer.stop), verbalizer.language)
         pieces.append((verbalizer.space * bool(pieces) + text, (guide.fact,)))
         if guide.is_of_pair and guide.topic != "effect" and guide.verdict in _SEVERITY:
             alone = guide.topic == "suitability"
