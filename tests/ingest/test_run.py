@@ -89,6 +89,30 @@ def collection(path: Path, books: int) -> Path:
     return path
 
 
+def leave_behind(kb: Path, path: Path) -> tuple[int, set[str]] | None:
+    """Return how many passages and which confidences a text leaves, then forget it."""
+    if shiyi(kb, "ingest", "text", str(path)).returncode:
+        return None
+    with KnowledgeBase.open(kb) as base:
+        passages = len(list(base.store.match(None, RDF.type, SHIYI.Passage)))
+        counted = {text(q.object) for q in base.store.match(None, SHIYI.confidence)}
+    assert shiyi(kb, "forget", "text-trial").returncode == 0
+    return passages, counted
+
+
+@pytest.mark.parametrize(
+    "option", ["PASSAGE_LEAST=20", "PASSAGE_MOST=220", "RULES=.5", "MAX_TEXT_BYTES=9"]
+)
+def test_an_option_changes_what_text_leaves(
+    kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    path, word = tmp_path / "trial.md", "治头痛，咳嗽，用山楂。"
+    path.write_text("# 山楂\n\n味甘，平，无毒。\n\n" + f"{word * 5}\n\n" * 20, "utf-8")
+    assert (before := leave_behind(kb, path))
+    monkeypatch.setenv(*f"SHIYI_INGEST_{option}".split("="))
+    assert leave_behind(kb, path) != before
+
+
 def test_ingested_book_leaves_accepted_view_unchanged(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         before = set(base.store.match(graph=DefaultGraph()))

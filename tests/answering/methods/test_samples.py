@@ -150,15 +150,9 @@ def test_contents_of_a_product_are_stated_first(
     sampled: Runtime, question: str, words: list[str]
 ) -> None:
     answer = ask(sampled, AskRequest(question, "fused"))
-    assert all(word in answer.sentences[0].text for word in words)
+    first = answer.sentences[0].text
+    assert all((word.lstrip("!") in first) is (word[0] != "!") for word in words)
     assert answer.sentences[0].claims
-
-
-def test_leaf_of_ginkgo_is_listed_for_no_seed(sampled: Runtime) -> None:
-    answer = ask(sampled, AskRequest("Which products contain ginkgo seed?", "fused"))
-    assert "Sample Memory Drops" not in answer.text
-    answer = ask(sampled, AskRequest("哪些产品含银杏叶提取物？", "fused"))
-    assert "Sample Memory Drops" in answer.sentences[0].text
 
 
 def test_page_and_api_offer_schools_and_products(sample_kb: Path) -> None:

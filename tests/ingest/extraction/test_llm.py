@@ -61,14 +61,16 @@ def page(tmp_path: Path) -> Path:
     return path
 
 
-def settings(**model: Any) -> Settings:
+def settings(ingest: IngestSettings | None = None, **model: Any) -> Settings:
     chosen: dict[str, Any] = {
         "extract": "scripted",
         "attempts": 3,
         "wait": 0.01,
         "timeout": 10.0,
     } | model
-    return replace(Settings(), models=ModelSettings(**chosen), ingest=IngestSettings(batch=2))
+    return replace(
+        Settings(), models=ModelSettings(**chosen), ingest=ingest or IngestSettings(batch=2)
+    )
 
 
 def read(
@@ -227,9 +229,24 @@ def test_unrepaired_claim_is_quarantined_with_report(
     assert len(comments) == 2  # the shape's message in both languages
 
 
-def test_a_model_gets_no_more_than_two_rounds(
+def test_claims_of_model_count_by_its_factor(
     copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    counted = []
+    for factor in (0.6, 0.3):
+        kb, chosen = copied(f"kb-{factor}"), IngestSettings(batch=2, model=factor)
+        with serving(good) as server:
+            read(kb, page, server, monkeypatch, ingest=chosen)
+        quads = (q for q in stored_quads(kb) if q.predicate == SHIYI.confidence)
+        counted.append(max(float(text(q.object)) for q in quads))
+    assert counted[0] == pytest.approx(2 * counted[1], abs=0.02)
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_a_model_gets_no_more_rounds_than_set(
+    copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    chosen = IngestSettings(batch=2, repair_rounds=limit)
     rounds = iter(range(9))
 
     def stubborn(name: str, title: str, passage: str) -> Any:
@@ -240,8 +257,8 @@ def test_a_model_gets_no_more_than_two_rounds(
         return _saying(wrong)(name, title, passage)
 
     with serving(stubborn) as server:
-        report = read(copied("kb"), page, server, monkeypatch)
-    assert server.asked["repair-claims"] == 2
+        report = read(copied("kb"), page, server, monkeypatch, ingest=chosen)
+    assert server.asked["repair-claims"] == limit
     assert sum(report.quarantined.values()) == 1
 
 

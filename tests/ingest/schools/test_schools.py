@@ -1,6 +1,8 @@
 """Schools: chains, reasoning texts and claims in a graph of their own; the general graph stays."""
 
 import json
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ from shiyi.answering.knowledge.updates import open_state
 from shiyi.answering.retrieval.casebook import Casebook, chains, training_lines
 from shiyi.answering.retrieval.passages import PAIR
 from shiyi.cli import main
+from shiyi.ingest.datasets.dataset import load_dataset
+from shiyi.ingest.schools.context import GeneralKnowledge
 from shiyi.ingest.schools.overlay import School
-from shiyi.model.iris import ID
-from shiyi.model.rdf import DefaultGraph, NamedNode, Term, local_name
+from shiyi.model.iris import ID, resource
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Term, local_name
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.settings import IngestSettings, Settings
 from shiyi.sparql.store.port import QuadStore
-from tests.support.bases import Desk, desk
+from tests.support.bases import Desk, desk, stored
 from tests.support.model_endpoints import serving
 
 __all__ = ["desk"]  # the fixture
@@ -121,3 +126,15 @@ def test_invented_statements_of_model_are_dropped(
     assert gone["replies"] == 3
     assert not list(chains(desk.base.store))
     assert not Casebook.read(desk.base.store).cases
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_options_of_chain_limit_what_is_recalled(desk: Desk, number: int) -> None:
+    own = replace(Settings(), ingest=IngestSettings(chain_triples=number, chain_passages=number))
+    copied = copy(desk.extracting)
+    copied.settings = own
+    store, places = stored(), [resource(f"passage-{n}") for n in range(4)]
+    store.change(add=[Quad(place, RDF.type, SHIYI.Passage, DefaultGraph()) for place in places])
+    whole = copied.overlay(SCHOOL, load_dataset("chp"), desk.base).general
+    general = GeneralKnowledge(store, whole.embedder, whole.triples, whole.passages)
+    assert len(general.recall(["枸杞 药性 平"])) == len(general.passages_of((), "失眠")) == number

@@ -1,18 +1,21 @@
 """Faulty tables are refused with file, line, column and the nearest valid name."""
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import TableError
+from shiyi.ingest.tables.claims import default_confidence
 from shiyi.ingest.tables.starter import Starter, load_starter
-from shiyi.model.claim import Polarity
+from shiyi.model.claim import EvidenceKind, Polarity, Source, Tier
 from shiyi.model.iris import resource
 from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.serialization import TOPICS, VERDICTS, claim_quads
 from shiyi.ontology.terms import SHIYI
+from shiyi.settings import ConfidenceSettings
 from tests.tables import from_table
 
 SOURCES = "id\ttitle_zh\ttitle_en\ttier\tlineage\nbook\t书\tBook\ttextbook\t\nbook-2\t书二\tBook, 2nd\ttextbook\tbook\ncase\t病例\tCase\tcase-report\t\n"
@@ -213,3 +216,12 @@ def test_bytes_that_are_no_utf8_refused_by_place(write: Write) -> None:
     folder = write()
     (folder / "claims" / "gb.tsv").write_bytes("绿豆".encode("gb18030"))
     assert any("claims/gb.tsv:1 is not UTF-8" in fault for fault in faults(folder))
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ConfidenceSettings)])
+def test_each_weight_counts_for_its_evidence(name: str) -> None:
+    kind = EvidenceKind.ROW if name == "row" else EvidenceKind.READ
+    tier = Tier("textbook" if name == "row" else name.replace("_", "-"))
+    source = Source("s", "书", "Books", tier)
+    weights = ConfidenceSettings(), replace(ConfidenceSettings(), **{name: 0.1})
+    assert len({default_confidence(source, kind, each).value for each in weights}) == 2

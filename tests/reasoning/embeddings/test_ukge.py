@@ -1,3 +1,5 @@
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from shiyi.reasoning.embeddings.ranking import confidence_errors, filtered_ranks
 from shiyi.reasoning.embeddings.triples import Names, Row, TripleArray, read_rows
 from shiyi.reasoning.embeddings.ukge import train
 from shiyi.settings import ReasoningSettings
+from tests.tables import cases
 
 SMALL = ReasoningSettings(embedding_dim=16, epochs=30, batch=64, learning_rate=0.05, negatives=1)
 
@@ -24,13 +27,21 @@ def community(seed: int = 0) -> list[Row]:
 @pytest.mark.neural
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_learns_better_than_the_mean(kind: str) -> None:
-    from dataclasses import replace
-
     rows = community()
     model = train(rows, [], replace(SMALL, embedding=kind), seed=1)
     errors = confidence_errors(model, TripleArray.of(rows, model.names))
     values = np.array([row[3] for row in rows])
     assert errors.mse < 0.6 * values.var()
+
+
+@pytest.mark.neural
+@pytest.mark.parametrize(("option", "value"), cases("other", "training_options"))
+def test_each_option_of_training_changes_confidences(option: str, value: str) -> None:
+    rows, chosen = community(), replace(SMALL, epochs=12, soft_after=100, patience=20)
+    valid: list[Row] = [(*rows[0][:3], 0.8)]  # is met worse in between
+    both = chosen, replace(chosen, **tomllib.loads(f"{option} = {value}"))
+    one, other = (train(rows[40:], valid, each, seed=1).entities.tobytes() for each in both)
+    assert one != other
 
 
 @pytest.mark.neural

@@ -34,7 +34,7 @@ def provider() -> Iterator["Provider"]:
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory, provider: "Provider") -> Iterator[Desks]:
-    settings = Settings(
+    settings = Settings(  # oidc_issuer, oidc_client, oidc_name, oidc_role
         curation=CurationSettings(provider.issuer, "shiyi-desks", "the academy", "contributor")
     )
     with open_desks(tmp_path_factory.mktemp("sign-in"), settings) as opened_desks:
