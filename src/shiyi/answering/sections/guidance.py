@@ -268,7 +268,7 @@ def _is_apart(guide: Guide, parsed: Question) -> bool:
     """Return whether a statement is of something else than what is asked about."""
     if guide.distance >= _NARROWER and guide.verdict not in _GRAVE:
         return True  # of a kind of what is asked about: that one may be had says too little
-    kin = guide.topic == "suitability" and _SOURCE <= guide.distance < _NARROWER
+    kin = guide.topic in {"suitability", "meaning"} and _SOURCE <= guide.distance < _NARROWER
     if kin and (guide.distance >= _KIN or guide.verdict not in _GRAVE):
         return True  # what an extract may not be had with does not hold of the food
     if guide.topic == "toxicity" and len(parsed.groups) > 1 and not guide.about:
