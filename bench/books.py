@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from witnesses import Admission, Witness, select
+
 from shiyi.artefacts import artefact
 from shiyi.errors import ShiyiError
 from shiyi.ingest.datasets.dataset import load_dataset
@@ -30,7 +32,6 @@ from shiyi.ingest.tables.starter import load_starter
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.rdf import Literal, NamedNode, local_name, text
 from shiyi.settings import IngestSettings
-from shiyi.verification.witnesses import Admission, Witness, select
 
 SHEET = Path(__file__).parent / "judged" / "books.tsv"
 VERDICTS = ("right", "doubtful", "wrong")

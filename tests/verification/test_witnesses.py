@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from witnesses import CORPUS, Admission, Key, Witness, choose_witnesses, independent, select
 
 from shiyi.errors import TableError
 from shiyi.ingest.documents.books import Book, books
@@ -17,15 +18,6 @@ from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import ConfidenceSettings
 from shiyi.verification.pointers import read_pointed_words
-from shiyi.verification.witnesses import (
-    CORPUS,
-    Admission,
-    Key,
-    Witness,
-    choose_witnesses,
-    independent,
-    select,
-)
 from tests.tables import from_table
 
 GINGER, LIQUOR, SALT = "substance-ginger", "substance-liquor", "substance-salt"
