@@ -387,13 +387,8 @@ def _write_denial(context: AnswerContext, case: Case, target: str, part: Contrib
         return False
     values = {"x": verbalizer.names(case.materials), "y": verbalizer.name(target)}
     place = part.section("h_compare") if case.found else part.opening
-    space = "" if verbalizer.language == "zh" else " "
-    note = verbalizer.note(facts[0])
-    remark = (
-        space + capital(finish(note, context.verbalizer.stop), verbalizer.language) if note else ""
-    )
-    text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(facts[:1])
-    place.add(text, *facts)
+    text = verbalizer.add_note(verbalizer.verbalize("v_negative", **values), facts[0])
+    place.add(text + verbalizer.sources(facts[:1]), *facts)
     return True
 
 

@@ -38,6 +38,8 @@ _GRAVE: Final = frozenset({"no", "ask"})
 _OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobody matters
 _INFANT: Final = resource("population-infant").value
 _EXPLAINS: Final = cues("wanted")["explains"]  # a judgement that gives its reason
+_OPENS: Final = cues("wanted")["opens-with-verdict"]
+_LEADS: Final = {"yes": "lead_yes", "no": "lead_no", "limited": "lead_limited"}
 _TO_CLINIC: Final = "end-pregnancy"  # a slot
 _ASKED, _BY_KIND, _JUDGED, _OTHER = range(4)  # how a statement meets what is asked, the best first
 # distances of what is near to a thing that is named; those of broader concepts go on from theirs
@@ -184,6 +186,8 @@ def _list_things(parsed: Question) -> list[tuple[str, ...]]:
     stages = tuple(s for s in (*parsed.populations, *parsed.person.states) if s in CHILDREN)
     named = [*parsed.groups, *((iri,) for iri in dict.fromkeys(single) if iri not in stages)]
     named += [stages] if stages else []
+    if parsed.wants("avoid"):  # what is taken counts whatever else is named
+        named += [(drug,) for drug in parsed.person.drugs if (drug,) not in named]
     if not named and parsed.wants("avoid", "advice"):
         named = [(hazard,) for hazard in parsed.hazards]
     return named
@@ -364,6 +368,10 @@ def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     parsed = context.parsed
     open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
     answered = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
+    listed = {o for g in chosen if g.topic == "avoid" for o in g.covers}  # what to leave out
+    expecting = parsed.populations or parsed.frame.has_cue("miscarriage-cause")  # also of herbs
+    if parsed.asks[0] == "avoid" and not expecting:
+        answered |= listed.issuperset(range(len(_list_things(parsed))))
     covered = covers_things(context, chosen, drugs=parsed.wants("may"))
     return covered and answered and (parsed.is_only_beyond_food() or not open_)
 
@@ -383,12 +391,15 @@ def covers_things(context: AnswerContext, chosen: Sequence[Guide], *, drugs: boo
     return bool(chosen) and covered.issuperset(range(named))
 
 
-def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribution:
-    """Write the statements in one line, with the warnings and the verdict that follow."""
+def write_guidance(
+    context: AnswerContext, chosen: Sequence[Guide], *, first: bool = False
+) -> Contribution:
+    """Write statements in one line, ``first`` with a verdict, and the warnings that follow."""
     part, verbalizer = Contribution(), context.verbalizer
     pieces: list[Piece] = []
     for guide in chosen:
         text = capital(finish(verbalizer.words(guide.fact), verbalizer.stop), verbalizer.language)
+        text = _lead(context, guide, text) + text if first and not pieces else text
         pieces.append((verbalizer.space * bool(pieces) + text, (guide.fact,)))
         if guide.is_of_pair and guide.topic != "effect" and guide.verdict in _SEVERITY:
             alone = guide.topic == "suitability"
@@ -399,6 +410,18 @@ def write_guidance(context: AnswerContext, chosen: Sequence[Guide]) -> Contribut
     part.opening.item(*pieces)
     part.concluded = min(map(_conclusion, chosen), key=_KINDS.index, default="")
     return part
+
+
+def _lead(context: AnswerContext, guide: Guide, text: str) -> str:
+    """Return the verdict of a statement of what is asked, where leave is asked for."""
+    frame = context.parsed.frame
+    leave = context.parsed.wants("may") and frame.has_cue("permission") and guide.is_of_pair
+    exact = not guide.distance and guide.rank != _ASKED and frame.polarity == "positive"
+    other = guide.topic == "effect" or frame.has_cue("harm-asked") or _OPENS.search(text.lower())
+    if other or not (leave and exact):
+        return ""
+    key = _LEADS.get(guide.verdict, "")
+    return context.verbalizer.verbalize(key) if key else ""
 
 
 def _conclusion(guide: Guide) -> str:

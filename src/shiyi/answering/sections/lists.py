@@ -58,9 +58,8 @@ def write_avoid_list(context: AnswerContext) -> Contribution:
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
         people = context.facts.is_a(state, SHIYI.Population)
         key = "a_avoid_with" if drug else "a_avoid_person" if people else "a_avoid"
-        pieces = cite_each(
-            context, key, verbalizer.inline_name(state), [(f.other(state), f) for f in facts]
-        )
+        named_facts = [(f.other(state), f) for f in facts]
+        pieces = cite_each(context, key, verbalizer.inline_name(state), named_facts)
         rest = len(found) - len(facts)
         end = verbalizer.verbalize("a_rest", n=str(rest)) if rest else ""
         part.opening.item(*pieces, (end + verbalizer.stop, ()))
@@ -229,16 +228,9 @@ def write_allergy(context: AnswerContext) -> Contribution:
     things = [t for t in context.facts.members(*MATERIAL) if t not in allergens]
     for allergen in allergens[:_MOST_STATES]:
         groups = {f.object for f in context.facts.of(allergen, SHIYI.hasFoodGroup)} or {allergen}
-        groups_below = {low for g in groups for low in context.facts.below(g)} - _WIDE
-        results = [
-            (t, f)
-            for t in things
-            for f in (
-                *context.facts.of(t, SHIYI.hasFoodGroup),
-                *context.facts.of(t, SHIYI.hasIngredient),
-            )
-            if f.object in groups_below or f.object == allergen
-        ]
+        held = {low for g in groups for low in context.facts.below(g)} - _WIDE | {allergen}
+        of, bears = context.facts.of, (SHIYI.hasFoodGroup, SHIYI.hasIngredient)
+        results = [(t, f) for t in things for p in bears for f in of(t, p) if f.object in held]
         if results:
             group = list({t: (t, f) for t, f in reversed(results)}.values())[::-1][:_MOST_AVOIDED]
             part.section("h_held").item(

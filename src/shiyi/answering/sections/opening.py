@@ -22,11 +22,9 @@ MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
 })  # fmt: skip
 _REACTION: Final = resource("symptom-allergic-reaction").value
 
-_BLEEDING: Final = {  # in which the next dose may harm: it waits for the emergency service
-    resource(f"symptom-{name}").value for name in (
-        "black-tarry-stools", "vomiting-blood", "coughing-up-blood", "bleeding-that-does-not-stop",
-    )
-}  # fmt: skip
+_SIGNS: Final = "black-tarry-stools vomiting-blood coughing-up-blood bleeding-that-does-not-stop"
+# in which the next dose may harm: it waits for the emergency service
+_BLEEDING: Final = {resource(f"symptom-{name}").value for name in _SIGNS.split()}
 
 
 def _allergic(context: AnswerContext, part: Contribution) -> None:

@@ -145,10 +145,11 @@ def _rests_on(line: Line, predicate: NamedNode) -> bool:
 
 def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Contribution) -> None:
     """Write the guidance that answers, and what the safety check finds; what is grave first."""
-    guided = write_guidance(context, chosen)
     met = context.parsed.groups and context.parsed.meets_anything()
     checked = _write_warned_verdict(context, chosen) if met else Contribution()
     warned = {claim for each in checked.warnings for claim in each.claims}
+    if warned and (_is_barred(context) or not context.parsed.wants("dose")):
+        chosen = tuple(g for g in chosen if g.about or g.topic != "amount") or chosen
     checked.opening.lines = [
         line
         for line in checked.opening.lines
@@ -176,11 +177,16 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     apart = is_mild(context, chosen) and not covers_things(context, chosen, drugs=True)
     first = not as_food and (apart or "major" in rated)
     first |= bool(written & grave) or any(not w.claims for w in checked.warnings)
+    first |= context.parsed.wants("dose") and bool(written & warned)
+    # what forbids a thing does not answer whether to leave it out
+    first &= not ("stop" in context.parsed.slots and chosen[0].topic == "combination")
+    guided = write_guidance(context, chosen, first=not (first and checked.opening.lines))
     for each in (checked, guided) if first else (guided, checked):
         part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
-    if context.parsed.wants("evidence") or context.parsed.frame.has_cue("of-effect", "proof"):
+    asked = context.parsed.wants("evidence") or context.parsed.frame.has_cue("of-effect", "proof")
+    if asked and not any(each.topic == "effect" and each.about for each in chosen):
         write_ratings(context, part)
 
 
@@ -447,10 +453,21 @@ def _ask_back(context: AnswerContext, runtime: Runtime) -> Contribution:
     if listed is not None:
         return listed
     part = Contribution()
-    words = context.parsed.unknown[:3]
-    key = "o_unclear" if words else "o_what"
-    part.opening.add(context.verbalizer.verbalize(key))
+    unclear = context.verbalizer.verbalize("o_unclear")
+    part.opening.add(unclear if context.parsed.unknown else _ask_which(context))
     return part
+
+
+def _ask_which(context: AnswerContext) -> str:
+    """Return what has to be known first: which of the things that a loose word may mean."""
+    verbalizer, parsed = context.verbalizer, context.parsed
+    loose = [cue for cue in parsed.frame.wanted.cues if cue.startswith("vague-")]
+    if loose or not parsed.wants("may", "emergency", "clarification"):
+        return verbalizer.verbalize(f"o_{loose[0]}" if loose else "o_what")
+    text = verbalizer.verbalize("o_what_for_whom")
+    if names := verbalizer.names(parsed.person.drugs[:_MOST_REASONS]):
+        text += verbalizer.space + verbalizer.verbalize("o_unheard_with", drugs=names)
+    return text
 
 
 def _advice(context: AnswerContext, *, retrieved: Retrieval, runtime: Runtime) -> Contribution:
@@ -500,7 +517,7 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
         return [write_allergy]
     if ask == "may" and question.states:
         unnamed = context.verbalizer.verbalize("o_unnamed")
-        return [partial(_write_stated_relations, text=unnamed), write_avoid_list]
+        return [partial(_write_stated_relations, text=unnamed)]
     return _record_forms(context)
 
 
@@ -509,7 +526,7 @@ def _unrecognized_forms(context: AnswerContext) -> list[Form]:
     words = context.parsed.unknown[:3]
     verbalizer = context.verbalizer
     if not words:
-        return [partial(_write_stated_relations, text=verbalizer.verbalize("o_what"))]
+        return [partial(_write_stated_relations, text=_ask_which(context))]
     text = verbalizer.verbalize("o_not_recognised", words=verbalizer.quote(words))
     values = {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return [partial(_write_stated_relations, text=text, found=values)]

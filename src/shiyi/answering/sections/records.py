@@ -433,9 +433,7 @@ def _rated_line(context: AnswerContext, fact: Fact, rating: str) -> Line:
     result = rating_text(verbalizer.language, rating)
     text = verbalizer.verbalize("v_rating_only", rating=result, **values)
     text = capital(verbalizer.add_kind(text, [fact.claim]), verbalizer.language)
-    if note := verbalizer.note(fact):
-        text += verbalizer.space + capital(finish(note, verbalizer.stop), verbalizer.language)
-    return Line(((text, (fact,)),), 1)
+    return Line(((verbalizer.add_note(text, fact), (fact,)),), 1)
 
 
 def write_preparation(context: AnswerContext) -> Contribution:
@@ -448,17 +446,11 @@ def write_preparation(context: AnswerContext) -> Contribution:
             part.opening.add(write_toxic_verdict(context, barred[0]), *barred[0].stated_claims)
             continue
         write_toxic(context, thing, part)
-        lines = [
-            line
-            for each in group[:2]
-            for predicate in HOW
-            for line in relation_lines(context, each, predicate)
-        ]
+        lines = [x for each in group[:2] for p in HOW for x in relation_lines(context, each, p)]
         part.opening.lines += lines
         _made_of(context, thing, part, with_dishes=not lines)
         if not lines:
-            text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
-            part.opening.add(text)
+            part.opening.add(verbalizer.verbalize("h_none", x=verbalizer.name(thing)))
         write_grave_note(context, thing, part)
     return part
 
@@ -467,17 +459,10 @@ def _made_of(context: AnswerContext, thing: str, part: Contribution, *, with_dis
     """Write what a dish is made of, or which dishes are made with a thing."""
     verbalizer, facts = context.verbalizer, context.facts
     parts = facts.of(thing, SHIYI.hasIngredient)[:_MOST_PARTS]
-    dishes = [
-        f for f in facts.inverse(thing, SHIYI.hasIngredient) if facts.is_a(f.subject, SHIYI.Dish)
-    ][: _MOST_DISHES * with_dishes]
-    for key, results, ends in (
-        ("h_made_of", parts, [f.object for f in parts]),
-        (
-            "h_made_with",
-            dishes[: _MOST_DISHES * with_dishes],
-            [f.subject for f in dishes[:_MOST_DISHES]],
-        ),
-    ):
+    found = facts.inverse(thing, SHIYI.hasIngredient) if with_dishes else ()
+    dishes = [f for f in found if facts.is_a(f.subject, SHIYI.Dish)][:_MOST_DISHES]
+    made = ("h_made_of", parts, [f.object for f in parts])
+    for key, results, ends in (made, ("h_made_with", dishes, [f.subject for f in dishes])):
         if results:
             values = {"x": verbalizer.name(thing), "items": verbalizer.names(ends)}
             part.opening.add(verbalizer.verbalize(key, **values), *results)
@@ -540,13 +525,9 @@ def write_reasons(context: AnswerContext) -> Contribution:
         named = (*(g[0] for g in question.groups), *question.states, *question.aims)
         words = verbalizer.names(named) or verbalizer.quote(question.unknown[:2])
         section = Section("")
-        section.add(
-            verbalizer.verbalize("w_none", items=words)
-            if words
-            else context.verbalizer.verbalize("o_what")
-        )
+        section.add(verbalizer.verbalize("w_none" if words else "o_what", items=words))
         part.opening.lines[:0] = section.lines
-        for group in question.groups[:2] if not question.frame.root else ():
+        for group in question.groups[:2] if question.states and not question.frame.root else ():
             write_cautions(context, group[0], part, limit=2, notes=False)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
@@ -581,10 +562,9 @@ def _reason_line(context: AnswerContext, fact: Fact) -> Line:
     if not fact.positive:
         text = verbalizer.verbalize("t_denied", text=text)
     text = finish(text, verbalizer.stop)
-    if note := verbalizer.note(fact):
-        text += verbalizer.space + capital(finish(note, verbalizer.stop), verbalizer.language)
-    else:
+    if not verbalizer.note(fact):
         text += verbalizer.space + verbalizer.verbalize("w_no_reason")
+    text = verbalizer.add_note(text, fact)
     return Line(((text, (fact,)),), 1)
 
 

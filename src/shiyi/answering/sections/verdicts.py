@@ -118,15 +118,13 @@ class _Relatives:
         for finding in findings:
             rank = _gravity(context, finding)
             known[finding.against] = min(rank, known.get(finding.against, rank))
-        findings = tuple(
-            f
-            for f in self.found
-            if f.against not in known or _gravity(context, f) < known[f.against]
+        found = self.found
+        new = (
+            f for f in found if f.against not in known or _gravity(context, f) < known[f.against]
         )
-        materials = {f.material for f in findings}
-        return _Relatives(
-            tuple(m for m in self.materials if m in materials), findings, self.instead
-        )
+        findings = tuple(new)
+        kept = {f.material for f in findings}
+        return _Relatives(tuple(m for m in self.materials if m in kept), findings, self.instead)
 
 
 def _gravity(context: AnswerContext, finding: Finding) -> int:
@@ -179,7 +177,7 @@ def list_rated(context: AnswerContext, material: str, ailment: str) -> tuple[tup
 
 def write_ratings(context: AnswerContext, part: Contribution) -> None:
     """State the rating of each named effect that no line states yet."""
-    verbalizer, end = context.verbalizer, context.verbalizer.stop
+    verbalizer = context.verbalizer
     lines = [line for section in (part.opening, *part.sections) for line in section.lines]
     pairs = ((m, a) for m in context.parsed.materials for a in context.parsed.ailments)
     for material, ailment in islice(pairs, _MOST_PAIRS):
@@ -190,10 +188,7 @@ def write_ratings(context: AnswerContext, part: Contribution) -> None:
             values = {"x": verbalizer.name(material), "y": verbalizer.name(ailment)}
             text = verbalizer.verbalize("v_rating_only", rating=result, **values)
             message = capital(verbalizer.add_kind(text, [fact.claim]), verbalizer.language)
-            if note := verbalizer.note(fact):
-                space = "" if verbalizer.language == "zh" else " "
-                message += space + capital(finish(note, end), verbalizer.language)
-            part.opening.add(message, fact)
+            part.opening.add(verbalizer.add_note(message, fact), fact)
 
 
 def name_of(context: AnswerContext, materials: Iterable[str]) -> str:
@@ -318,23 +313,11 @@ def distinguish(context: AnswerContext, part: Contribution) -> None:
     for one, other in combinations(context.parsed.materials[:_MOST_COMPARED], 2):
         for fact in context.facts.between(one, other):
             if fact.predicate == SHIYI.confusedWith and fact.positive:
-                names = {
-                    "x": context.verbalizer.name(fact.subject),
-                    "y": context.verbalizer.name(fact.object),
-                }
-                text = _annotate(context, context.verbalizer.verbalize("f_confused", **names), fact)
+                x, y = map(context.verbalizer.name, (fact.subject, fact.object))
+                text = context.verbalizer.verbalize("f_confused", x=x, y=y)
+                text = context.verbalizer.add_note(text, fact)
                 lines.append(Line(((text, (fact,)),), 1))
     place.lines[:0] = lines[:_MOST_CONFUSED]
-
-
-def _annotate(context: AnswerContext, text: str, fact: Fact) -> str:
-    note = context.verbalizer.note(fact)
-    if not note:
-        return text
-    space = "" if context.verbalizer.language == "zh" else " "
-    return (
-        text + space + capital(finish(note, context.verbalizer.stop), context.verbalizer.language)
-    )
 
 
 _VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
@@ -400,11 +383,8 @@ def lead(context: AnswerContext, level: str) -> str:
 def write_toxic_verdict(context: AnswerContext, poison: Finding) -> str:
     """Return the verdict on a thing that is itself toxic."""
     grave = poison.severity == "contraindicated"
-    values = {
-        "x": context.verbalizer.name(poison.material),
-        "y": context.verbalizer.name(poison.against),
-    }
-    text = context.verbalizer.verbalize("v_toxic" if grave else "v_toxic_food", **values)
+    x, y = map(context.verbalizer.name, (poison.material, poison.against))
+    text = context.verbalizer.verbalize("v_toxic" if grave else "v_toxic_food", x=x, y=y)
     return lead(context, "no" if grave else "care") + text
 
 

@@ -304,6 +304,7 @@ def _exchange(frame: Frame, before: Frame, ask: AskType, facts: Facts, *, same: 
             several = group is _THINGS and ask == "may" and len(old) > 1
             kinds = {facts.classes.get(f.iri) for f in given}
             like = [f for f in old if facts.classes.get(f.iri) in kinds] or old
+            like = [f for f in old if any(fold(f.text) in fold(g.text) for g in given)] or like
             focus = [f for f in focus if f not in (like[:1] if several else old)]
     patient = _patient(frame, before, same=same)
     if frame.patient.states and same:
@@ -419,6 +420,9 @@ def _carry_over(
     frame: Frame, before: Frame, asked: AskType, offers: Sequence[str], facts: Facts, *, same: bool
 ) -> Frame:
     """Return a question with the things and states of the one before, where it names none."""
+    if frame.has_cue("bare-why") and len(frame.text) <= SHORT and before.of_role(*_THINGS):
+        # what is named objects to the answer: "why though, it is natural iron"
+        frame = replace(frame, focus=tuple(f for f in frame.focus if f.role not in _THINGS))
     named = [f for f in frame.focus if f.role in _THINGS]
     follows = frame.has_cue("follows", "pronoun", "them") or "previous" in frame.slots
     short = len(frame.text) <= SHORT

@@ -182,10 +182,12 @@ class Frame:
     def alarm_from(self, minimum: float) -> str:
         """Return the alarm that the slots raise, or a probability of at least ``minimum``.
 
-        Both estimates count alike; the greater one where the words tell of a danger.
+        Both estimates count alike; the greater one where the words tell of a danger, the lesser
+        one where they name nothing that could be one.
         """
         both = self.danger, self.probability(*ALARMS)
         likely = sum(both) / 2 if _TELLING.isdisjoint(self.slots) else max(both)
+        likely = min(both) if (_TELLING | _GROUNDS).isdisjoint(self.slots) else likely
         return self.alarm or (max(ALARMS, key=self.probability) if likely >= minimum else "")
 
     def of_role(self, *roles: str) -> tuple[Focus, ...]:
@@ -272,4 +274,6 @@ _TELLING: Final = frozenset({  # slots that tell of danger by themselves
     "attempt", "bite", "despair", "eating", "euthanasia", "farewell", "lethal", "means", "mistake",
     "rescue", "self-cutting", "signs", "wish",
 })  # fmt: skip
+# slots that may be part of a danger
+_GROUNDS: Final = frozenset({"chemical", "medicine", "overdose", "plant", "symptom", "taken"})
 _NULL: Final = frozenset({"iri", "sex", "alarm", "root", "form", "season"})

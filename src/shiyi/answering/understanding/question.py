@@ -186,7 +186,7 @@ class Question:
 
 _NEWBORN: Final = 0.25  # years
 _MOST_THINGS: Final = 16  # of one question that are checked together
-_SURE: Final = 0.6
+_SURE, _GROWN = 0.6, 18  # a probability; years
 _STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
 _MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had
 _GOOD: Final = frozenset({BENEFIT, "hasEfficacy"})
@@ -197,12 +197,10 @@ _INFANT: Final = resource("population-infant").value
 CHILDREN: Final = frozenset(
     resource(f"population-{name}").value for name in ("infant", "young-child", "child")
 )
+_WEAK_KIDNEYS: Final = ("disease-chronic-kidney-disease", "disease-kidney-failure")
 _DELICATE: Final = frozenset(
-    resource(name).value
-    for name in (
-        "population-pregnant", "population-lactating", "disease-chronic-kidney-disease",
-        "disease-kidney-failure",
-    )
+    f"{ID}{kind}"
+    for kind in ("population-pregnant", "population-lactating", *_WEAK_KIDNEYS)
 )  # fmt: skip
 _LOSING_WATER: Final = frozenset(
     resource(f"symptom-{name}").value for name in ("diarrhoea", "vomiting", "loose-stools")
@@ -218,6 +216,7 @@ def resolve(
     settings: UnderstandingSettings,
 ) -> Question:
     """Sort what a frame names by role and kind, and add what the profile says."""
+    profile = Profile() if _is_of_another(frame, profile) else profile
     own = [f for f in frame.focus if f.iri and f.role != "other_person"]
     live = [f for f in own if f.assertion != "denied"]
     stop = frame.ask == "stop_medicine"
@@ -248,6 +247,7 @@ def resolve(
     groups = _each_once((f.iri, *(i for i in f.also if facts.is_a(i, *MATERIAL))) for f in asked)
     known = {*ailments, *constitutions, *drugs, *aims, *(i for group in groups for i in group)}
     known |= {*allergens, *left_out, *populations}
+    known |= {*kinds((f for f in live if f.role == "topic"), *MATERIAL)}  # of a tale, a likeness
     question = Question(
         frame,
         (),
@@ -268,6 +268,14 @@ def resolve(
     read = "" if is_calm(slots) else frame.alarm_from(settings.alarm_from)
     alarm = frame.alarm or alarm_of(slots) or read or ("emergency" if frame.signs else "")
     return replace(question, alarm=alarm, asks=_settle(question, alarm, settings))
+
+
+def _is_of_another(frame: Frame, profile: Profile) -> bool:
+    """Return whether it is asked for somebody of quite another age than the profile states."""
+    who, age = frame.patient.who, frame.patient.age
+    if profile.age is None or who in {"self", "general"}:
+        return False
+    return who == "child" and profile.age >= _GROWN if age is None else abs(age - profile.age) > 5
 
 
 def _settle(question: Question, alarm: str, settings: UnderstandingSettings) -> tuple[str, ...]:
@@ -303,11 +311,12 @@ def _first_ask(question: Question) -> str:
     first: str = "advice" if _is_wish(frame) else frame.ask
     if "compare" in frame.slots and frame.confidence < _SURE and len(named) > 1:
         first = "compare"
-    medicine = question.drugs or question.person.drugs or frame.has_cue("medicine")
-    if first == "stop_medicine" and question.groups and not medicine:
-        first = "record" if frame.has_cue("of-substitute") else first  # one food for another
-    if first == "stop_medicine" and question.groups and frame.confidence < _SURE:
-        first = "may"
+    if first == "stop_medicine" and question.groups:
+        medicine = question.drugs or frame.has_cue("medicine")
+        if not medicine and frame.has_cue("of-substitute"):
+            first = "record"  # one food for another
+        elif not medicine or frame.confidence < _SURE:
+            first = "may"
     if not question.groups:
         return "advice" if first == "may" and _wishes_in_season(frame) else first
     if _asks_of_things(frame, first):

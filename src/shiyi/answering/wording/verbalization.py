@@ -146,19 +146,21 @@ class Verbalizer:
         ]
         return max(notes, key=len, default="")
 
+    def add_note(self, text: str, fact: Fact) -> str:
+        """Add the note of a claim, as a sentence of its own."""
+        note = self.note(fact)
+        own = capital(finish(note, self.stop), self.language)
+        return f"{text}{self.space}{own}" if note else text
+
     def state_finding(self, finding: Finding) -> str:
         """State one reason against a material, with its note, sources and kind of evidence."""
-        end = "。" if self.language == "zh" else "."
         text = self._state_source(finding)
         if not finding.facts:
-            return capital(text, self.language) + end
-        sentence = capital(text + self.sources([finding.fact]) + end, self.language)
-        space = "" if self.language == "zh" else " "
-        if note := self.note(finding.fact):
-            sentence += space + capital(finish(note, end), self.language)
-        if self.mostly_cases(finding.fact):
-            sentence += space + self.verbalize("f_case_report")
-        return sentence + "".join(space + reason for reason in self.judgement_reasons(finding))
+            return capital(text, self.language) + self.stop
+        sentence = capital(text + self.sources([finding.fact]) + self.stop, self.language)
+        sentence = self.add_note(sentence, finding.fact)
+        cases = [self.verbalize("f_case_report")] if self.mostly_cases(finding.fact) else []
+        return self.space.join((sentence, *cases, *self.judgement_reasons(finding)))
 
     def judgement_reasons(self, finding: Finding) -> list[str]:
         """Return why a state is judged as the one warned of, or how two groups differ."""
