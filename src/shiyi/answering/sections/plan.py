@@ -33,7 +33,13 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
+from shiyi.answering.sections.opening import (
+    MEDICAL,
+    ask_which,
+    write_opening,
+    write_reading,
+    write_unknown,
+)
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -454,20 +460,8 @@ def _ask_back(context: AnswerContext, runtime: Runtime) -> Contribution:
         return listed
     part = Contribution()
     unclear = context.verbalizer.verbalize("o_unclear")
-    part.opening.add(unclear if context.parsed.unknown else _ask_which(context))
+    part.opening.add(unclear if context.parsed.unknown else ask_which(context))
     return part
-
-
-def _ask_which(context: AnswerContext) -> str:
-    """Return what has to be known first: which of the things that a loose word may mean."""
-    verbalizer, parsed = context.verbalizer, context.parsed
-    loose = [cue for cue in parsed.frame.wanted.cues if cue.startswith("vague-")]
-    if loose or not parsed.wants("may", "emergency", "clarification"):
-        return verbalizer.verbalize(f"o_{loose[0]}" if loose else "o_what")
-    text = verbalizer.verbalize("o_what_for_whom")
-    if names := verbalizer.names(parsed.person.drugs[:_MOST_REASONS]):
-        text += verbalizer.space + verbalizer.verbalize("o_unheard_with", drugs=names)
-    return text
 
 
 def _advice(context: AnswerContext, *, retrieved: Retrieval, runtime: Runtime) -> Contribution:
@@ -526,7 +520,7 @@ def _unrecognized_forms(context: AnswerContext) -> list[Form]:
     words = context.parsed.unknown[:3]
     verbalizer = context.verbalizer
     if not words:
-        return [partial(_write_stated_relations, text=_ask_which(context))]
+        return [partial(_write_stated_relations, text=ask_which(context))]
     text = verbalizer.verbalize("o_not_recognised", words=verbalizer.quote(words))
     values = {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return [partial(_write_stated_relations, text=text, found=values)]
