@@ -209,15 +209,3 @@ def write_unknown(context: AnswerContext) -> Contribution:
         part.opening.add(verbalizer.verbalize("o_unheard_with", drugs=names))
     part.shown |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return part
-
-
-def ask_which(context: AnswerContext) -> str:
-    """Return what has to be known first: which of the things that a loose word may mean."""
-    verbalizer, parsed = context.verbalizer, context.parsed
-    loose = [cue for cue in parsed.frame.wanted.cues if cue.startswith("vague-")]
-    if loose or not parsed.wants("may", "emergency", "clarification"):
-        return verbalizer.verbalize(f"o_{loose[0]}" if loose else "o_what")
-    text = verbalizer.verbalize("o_what_for_whom")
-    if names := verbalizer.names(parsed.person.drugs[:_MOST_NAMED]):
-        text += verbalizer.space + verbalizer.verbalize("o_unheard_with", drugs=names)
-    return text

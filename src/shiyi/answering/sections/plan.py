@@ -33,13 +33,7 @@ from shiyi.answering.sections.lists import (
     write_texts,
     write_unsuited,
 )
-from shiyi.answering.sections.opening import (
-    MEDICAL,
-    ask_which,
-    write_opening,
-    write_reading,
-    write_unknown,
-)
+from shiyi.answering.sections.opening import MEDICAL, write_opening, write_reading, write_unknown
 from shiyi.answering.sections.queries import write_query_list
 from shiyi.answering.sections.records import (
     list_things,
@@ -55,6 +49,7 @@ from shiyi.answering.sections.records import (
     write_signs,
 )
 from shiyi.answering.sections.terms import (
+    ask_which,
     refer,
     write_constitution,
     write_law,

@@ -353,3 +353,18 @@ def write_patterns(context: AnswerContext) -> Contribution:
     write_red_flags(context, context.parsed.ailments, part)
     question_texts(context, context.parsed.ailments, part)
     return part
+
+
+_MOST_DRUGS = 4
+
+
+def ask_which(context: AnswerContext) -> str:
+    """Return what has to be known first: which of the things that a loose word may mean."""
+    verbalizer, parsed = context.verbalizer, context.parsed
+    loose = [cue for cue in parsed.frame.wanted.cues if cue.startswith("vague-")]
+    if loose or not parsed.wants("may", "emergency", "clarification"):
+        return verbalizer.verbalize(f"o_{loose[0]}" if loose else "o_what")
+    text = verbalizer.verbalize("o_what_for_whom")
+    if names := verbalizer.names(parsed.person.drugs[:_MOST_DRUGS]):
+        text += verbalizer.space + verbalizer.verbalize("o_unheard_with", drugs=names)
+    return text
