@@ -228,9 +228,9 @@ def write_allergy(context: AnswerContext) -> Contribution:
     things = [t for t in context.facts.members(*MATERIAL) if t not in allergens]
     for allergen in allergens[:_MOST_STATES]:
         groups = {f.object for f in context.facts.of(allergen, SHIYI.hasFoodGroup)} or {allergen}
-        held = {low for g in groups for low in context.facts.below(g)} - _WIDE | {allergen}
+        members = {low for g in groups for low in context.facts.below(g)} - _WIDE | {allergen}
         of, bears = context.facts.of, (SHIYI.hasFoodGroup, SHIYI.hasIngredient)
-        results = [(t, f) for t in things for p in bears for f in of(t, p) if f.object in held]
+        results = [(t, f) for t in things for p in bears for f in of(t, p) if f.object in members]
         if results:
             group = list({t: (t, f) for t, f in reversed(results)}.values())[::-1][:_MOST_AVOIDED]
             part.section("h_held").item(

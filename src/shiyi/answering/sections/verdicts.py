@@ -123,8 +123,10 @@ class _Relatives:
             f for f in found if f.against not in known or _gravity(context, f) < known[f.against]
         )
         findings = tuple(new)
-        kept = {f.material for f in findings}
-        return _Relatives(tuple(m for m in self.materials if m in kept), findings, self.instead)
+        found_materials = {f.material for f in findings}
+        return _Relatives(
+            tuple(m for m in self.materials if m in found_materials), findings, self.instead
+        )
 
 
 def _gravity(context: AnswerContext, finding: Finding) -> int:
