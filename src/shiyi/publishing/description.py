@@ -143,14 +143,12 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
     quads = dict.fromkeys(own)
     pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
     about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
-    for quad in about:
-        if quad.predicate == RDF.reifies:
-            continue
-        triple = Triple(quad.subject, quad.predicate, quad.object)
-        for found in store.match(None, RDF.reifies, triple, graph_of(quad)):
-            quads[quad] = None
-            own_quads = store.match(subject_of(found), None, None, graph_of(found))
-            quads.update(dict.fromkeys(own_quads))
+    for place in dict.fromkeys(map(graph_of, about)):
+        here = (q.triple for q in about if graph_of(q) == place and q.predicate != RDF.reifies)
+        claims = list(store.match_each((), RDF.reifies, place, here))
+        stated = [claim.object for claim in claims if isinstance(claim.object, Triple)]
+        quads.update((Quad(t.subject, t.predicate, t.object, place), None) for t in stated)
+        quads.update(dict.fromkeys(store.match_each(map(subject_of, claims), None, place)))
     for quad in own:
         if quad.predicate in (SHIYI.evidence, DCTERMS.source):
             quads.update(dict.fromkeys(_node(store, quad.object, quad)))
@@ -208,22 +206,18 @@ def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
     for quad in quads:
         for term in (quad.subject, quad.predicate, quad.object):
             if isinstance(term, Triple):
-                terms.update(t for t in (term.subject, term.object) if isinstance(t, NamedNode))
-                terms.add(term.predicate)
+                parts = (term.subject, term.predicate, term.object)
+                terms.update(part for part in parts if isinstance(part, NamedNode))
             elif isinstance(term, NamedNode):
                 terms.add(term)
-    for term in terms:
-        if not term.value.startswith(_UNNAMED):
-            yield from _labels_of(store, term)
-
-
-def _labels_of(store: QuadStore, term: NamedNode) -> list[Quad]:
+    left = [term for term in terms if not term.value.startswith(_UNNAMED)]
     for predicate in _LABELS:
-        if quads := list(store.match(term, predicate, None, DefaultGraph())):
-            return quads
-    if term.value.startswith(ID):  # a section, or a source of an ingested text
-        return list(store.match(term, RDFS.label))
-    return []
+        names = list(store.match_each(left, predicate, DefaultGraph()))
+        yield from names
+        named = {quad.subject for quad in names}
+        left = [term for term in left if term not in named]
+    # a section, or a source of an ingested text
+    yield from store.match_each([term for term in left if term.value.startswith(ID)], RDFS.label)
 
 
 def flatten_quads(quads: Iterable[Quad]) -> Iterator[Quad]:

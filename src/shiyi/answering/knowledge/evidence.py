@@ -1,7 +1,8 @@
 """Evidence nodes as citations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Final
 from weakref import proxy
 
@@ -9,7 +10,7 @@ from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
 from shiyi.answering.knowledge.severity import CAREFUL, forbids, gravity
 from shiyi.model.answer import Citation, CitedEvidence, Labelled
 from shiyi.model.claim import EvidenceKind
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, local_name, text
 from shiyi.ontology.serialization import ABOUT, QUALIFIERS, ids_of
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
 from shiyi.sparql.store.port import QuadStore
@@ -20,6 +21,7 @@ _Place = NamedNode | DefaultGraph
 # for a moment, since an answer reads most claims in two languages
 _CITED_CACHE: Final = 4096
 _READ_CACHE: Final = 256
+_AHEAD: Final = 1000  # claims read at once, and nodes that stay in memory
 _RATED_CACHE: Final = 65_536  # claims with a cached rating: a hub has tens of thousands to rank
 _SUREST: Final = (
     EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
@@ -44,6 +46,7 @@ class Evidences:
     ) -> None:
         self.store, self.facts, self.assumed = store, facts, assumed
         self._read_from: tuple[_Place, ...] = (_DEFAULT, *places)
+        self._ahead: dict[NamedNode, list[Quad]] = {}
         # a cache must not refer to its owner: each change makes another, and this one is freed
         cited, nodes, me = Evidences._cite_all, Evidences._nodes, proxy(self)
         self._cited = lru_cache(_CITED_CACHE)(partial(cited, me))
@@ -51,6 +54,32 @@ class Evidences:
         self._rating = lru_cache(_RATED_CACHE)(partial(Evidences._find_rating, me))
         self._guide = lru_cache(_RATED_CACHE)(partial(Evidences._find_guide, me))
         self._note = lru_cache(_RATED_CACHE)(partial(Evidences._find_note, me))
+
+    def load(self, claims: Iterable[str]) -> None:
+        """Read the evidence of claims ahead: few requests to a remote store for all of them."""
+        every = (p for each in claims for p in self.facts.premises.get(each, (each,)))
+        nodes = list(map(NamedNode, islice(every, _AHEAD)))
+        if len(self._ahead) > _AHEAD:
+            self._ahead = {}
+        ahead = self._ahead
+        for predicate, link in (
+            (SHIYI.evidence, SHIYI.evidence), (None, DCTERMS.source), (DCTERMS.date, None),
+        ):  # fmt: skip
+            read: dict[NamedNode, list[Quad]] = {node: [] for node in nodes if node not in ahead}
+            for quad in self.store.match_each(read, predicate):
+                if isinstance(quad.subject, NamedNode):
+                    read[quad.subject].append(quad)
+            ahead.update(read)
+            quads = (quad for node in nodes for quad in ahead[node] if quad.predicate == link)
+            nodes = [quad.object for quad in quads if isinstance(quad.object, NamedNode)]
+
+    def _match(
+        self, node: NamedNode, predicate: NamedNode | None, place: _Place | None
+    ) -> Iterator[Quad]:
+        if (quads := self._ahead.get(node)) is None:
+            return self.store.match(node, predicate, None, place)
+        fits = (quad for quad in quads if predicate in (None, quad.predicate))
+        return (quad for quad in fits if place in (None, quad.graph_name))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
@@ -60,13 +89,12 @@ class Evidences:
         sources = self.facts.premises.get(claim, (claim,))
         return tuple(self._cite(node, language) for each in sources for node in self._known(each))
 
-    def is_current(self, claim: str) -> bool:
-        """Return whether the store still holds a claim as what it was read as, or it is assumed."""
-        if claim in self.assumed:
-            return True
-        status = SHIYI.candidate if self.origin(claim) else SHIYI.accepted
-        quads = self.store.match(NamedNode(claim), SHIYI.status, status, None)
-        return next(iter(quads), None) is not None
+    def find_withdrawn(self, claims: Collection[str]) -> set[str]:
+        """Return the claims that the store no longer has as what they were read as."""
+        stored = self.store.match_each(map(NamedNode, claims), SHIYI.status)
+        current = {(text(quad.subject), quad.object) for quad in stored}
+        status = {c: SHIYI.candidate if self.origin(c) else SHIYI.accepted for c in claims}
+        return {c for c in status.keys() - self.assumed if (c, status[c]) not in current}
 
     def origin(self, claim: str) -> str:
         """Return the school or source that a claim is of, if no curator has accepted it."""
@@ -154,7 +182,7 @@ class Evidences:
         links = {
             q.object
             for place in self._places(claim)
-            for q in self.store.match(NamedNode(claim), SHIYI.evidence, None, place)
+            for q in self._match(NamedNode(claim), SHIYI.evidence, place)
         }
         return sorted((term for term in links if isinstance(term, NamedNode)), key=text)
 
@@ -180,7 +208,7 @@ class Evidences:
                 values = [
                     quad.object
                     for place in self._places(claim)
-                    for quad in self.store.match(node, predicate, None, place)
+                    for quad in self._match(node, predicate, place)
                 ]
                 yield from sorted(values, key=text)
 
@@ -189,12 +217,12 @@ class Evidences:
     ) -> Mapping[NamedNode, list[Term]]:
         values: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}
         for place in places:
-            for quad in self.store.match(node, None, None, place):
+            for quad in self._match(node, None, place):
                 values.setdefault(quad.predicate, []).append(quad.object)
         values[PROV.wasGeneratedBy] = [node]
         for source in values.get(DCTERMS.source, []):
             if isinstance(source, NamedNode):
-                dates = self.store.match(source, DCTERMS.date, None, _DEFAULT)
+                dates = self._match(source, DCTERMS.date, _DEFAULT)
                 values[DCTERMS.date] = [quad.object for quad in dates]
         return values
 

@@ -228,9 +228,11 @@ def _neighbours(context: AnswerContext, iri: str) -> Iterator[tuple[str, int]]:
 
 def _candidates(context: AnswerContext, reach: Reach, named: int) -> Iterator[Guide]:
     """Yield each statement on what is named that is about nothing else than the question is."""
-    for iri, origins in reach.items():
-        mine = {origin: far for origin, far in origins.items() if origin < named}
-        facts = context.facts.of(iri, SHIYI.guidance) if mine else ()
+    reached = [iri for iri, origins in reach.items() if min(origins, default=named) < named]
+    stated = {iri: context.facts.of(iri, SHIYI.guidance) for iri in reached}
+    context.evidences.load(fact.claim for facts in stated.values() for fact in facts)
+    for iri, facts in stated.items():
+        mine = {origin: far for origin, far in reach[iri].items() if origin < named}
         for fact in facts:
             topic, verdict, about = context.evidences.guide(fact.claim)
             for origin, far in mine.items():

@@ -272,6 +272,7 @@ def _rank(context: AnswerContext, facts: Iterable[Fact]) -> list[Fact]:
         return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
 
     facts = tuple(facts)
+    context.evidences.load(fact.claim for fact in facts)
     rank = precedence(context, map(thing, facts))
 
     def place(fact: Fact) -> tuple[object, ...]:

@@ -241,7 +241,7 @@ def remove_withdrawn(part: Contribution, evidences: Evidences, language: str) ->
     sections = (part.opening, *part.sections)
     cited = {f.claim for section in sections for line in section.lines for f in line.facts}
     cited |= {claim for warning in part.warnings for claim in warning.claims}
-    gone = {claim for claim in cited if not evidences.is_current(claim)}
+    gone = evidences.find_withdrawn(cited)
     if not gone:
         return
     for section in sections:

@@ -341,18 +341,13 @@ def _kind_of(node: NamedNode) -> str:
     return "https://schema.org/" + _SCHEMA_ORG.get(name, "DefinedTerm")
 
 
-def _vocabulary_terms(site: Site) -> set[NamedNode]:
-    nodes = set()
-    for predicate in (RDFS.label, SKOS.definition):
-        for quad in site.store.match(None, predicate, None, DefaultGraph()):
-            if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(VOCAB):
-                nodes.add(quad.subject)
-    return nodes
-
-
 def _vocabulary_page(site: Site, cache: PageCache) -> str:
     reader = cache.reader()
-    terms = sorted(_vocabulary_terms(site), key=lambda node: local_name(node.value).lower())
+    ontology = NamedNode(VOCAB.rstrip("#"))
+    quads = site.store.match(None, RDFS.isDefinedBy, ontology, DefaultGraph())
+    named = (quad.subject for quad in quads if isinstance(quad.subject, NamedNode))
+    terms = sorted(named, key=lambda node: local_name(node.value).lower())
+    reader.describe(terms)
     read = {"definition": SKOS.definition, "above": RDFS.subPropertyOf}
     read |= {"comment": RDFS.comment, "above_class": RDFS.subClassOf}
     read |= {"domain": RDFS.domain, "range": RDFS.range}

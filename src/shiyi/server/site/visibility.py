@@ -82,7 +82,22 @@ class AllowedStore(QuadStore):
         object: Term | None = None,
         graph: NamedNode | DefaultGraph | None = None,
     ) -> Iterator[Quad]:
-        quads, withheld = self._inner.match(subject, predicate, object, graph), self.withheld
+        return self._allowed(self._inner.match(subject, predicate, object, graph), graph)
+
+    @override
+    def match_each(
+        self,
+        subjects: Iterable[Subject] = (),
+        predicate: NamedNode | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+        objects: Iterable[Term] = (),
+    ) -> Iterator[Quad]:
+        return self._allowed(self._inner.match_each(subjects, predicate, graph, objects), graph)
+
+    def _allowed(
+        self, quads: Iterator[Quad], graph: NamedNode | DefaultGraph | None
+    ) -> Iterator[Quad]:
+        withheld = self.withheld
         if self._cases or isinstance(graph, DefaultGraph):
             return (quad for quad in quads if not withheld.holds(quad)) if withheld.nodes else quads
         return (quad for quad in quads if not withheld.hides(quad))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from flask import Response, request
 
 from shiyi.errors import QueryLimitError
-from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, parse_turtle, text
+from shiyi.model.rdf import DefaultGraph, NamedNode, Triple, parse_turtle, text
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.publishing.void import DATASET, Counts, DatasetDescription, Distribution, void_triples
 from shiyi.server.http.headers import public_address, public_root
@@ -91,19 +91,15 @@ def void(site: Site, counts: Counts, extension: str) -> Response:
 
 def _schema(site: Site, dataset: NamedNode) -> Iterator[Triple]:
     """Yield which classes have which properties, as the base says of itself."""
-    ahead: list[Any] = [(dataset, quad.object) for quad in _parts(site, DATASET)]
-    while ahead:
-        node, part = ahead.pop()
-        for quad in site.store.match(part, None, None, DefaultGraph()):
-            yield quad.triple
-        ahead += [(part, quad.object) for quad in _parts(site, part)]
-        if node == dataset:
-            yield Triple(dataset, _PARTITIONS[0], part)
-
-
-def _parts(site: Site, node: NamedNode) -> Iterator[Quad]:
-    for predicate in _PARTITIONS:
-        yield from site.store.match(node, predicate, None, DefaultGraph())
+    nodes: list[Any] = [DATASET]
+    while nodes:
+        quads = list(site.store.match_each(nodes, None, DefaultGraph()))
+        nodes = [quad.object for quad in quads if quad.predicate in _PARTITIONS]
+        for quad in quads:
+            if quad.subject != DATASET:
+                yield quad.triple
+            elif quad.predicate in _PARTITIONS:
+                yield Triple(dataset, quad.predicate, quad.object)
 
 
 def _distributions(release: Release) -> Iterator[Distribution]:

@@ -196,6 +196,7 @@ def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tupl
     for statement in filter_by_language(reader, statements):
         forward = statement.forward or statement.predicate in SYMMETRIC
         grouped_statements[statement.predicate, forward].append(statement)
+    reader.describe(NamedNode(VOCAB + name) for name, _ in grouped_statements)
     for found in grouped_statements.values():
         found.sort(key=lambda each: (each.derived, -each.confidence, each.other.label))
     known = {name for names in THEMES.values() for name in names}
@@ -218,6 +219,7 @@ def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tupl
 def _by_topic(reader: Reader, group: Group) -> Iterator[Group]:
     """Yield the guidance of each topic, in the order of the topics."""
     statements: dict[str, list[Statement]] = defaultdict(list)
+    reader.load_grounds(statement.claim for statement in group.statements)
     for statement in group.statements:
         grounds = reader.grounds(NamedNode(statement.claim))
         given = (value for e in grounds for name, value in e.qualifiers if name == "topic")

@@ -121,15 +121,19 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
     natures = [each for each in mine.get("hasNature", ()) if not each.negative]
     places = {each: _SCALE.get(local_name(each.object.iri).partition("-")[2]) for each in natures}
     outcomes = [each for name in _OUTCOMES[:5] for each in mine.get(name, ()) if not each.derived]
+    standing = [each for name in _STANDING for each in mine.get(name, ())]
+    related = [each for name in _INTERACTIONS for each in by.get(name, ())]
+    related = [each for each in related if not (each.negative or each.derived)]
+    reader.load_grounds(each.claim for each in (*outcomes[:READ], *standing, *related))
     effects = sorted((load_support(reader, each) for each in outcomes[:READ]), key=_weight)
     return Overview(
         natures=tuple((*_place(at), each) for each, at in places.items() if at is not None),
         flavours=tuple(mine.get("hasFlavour", ())),
         channels=tuple(mine.get("hasMeridianTropism", ())),
-        standing=tuple(load_support(reader, s) for name in _STANDING for s in mine.get(name, ())),
+        standing=tuple(load_support(reader, each) for each in standing),
         preparation=filter_by_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
         outcomes=tuple(effects),
-        interactions=_interactions(reader, [s for name in _INTERACTIONS for s in by.get(name, ())]),
+        interactions=_interactions(reader, related),
         inferred=_by_rule(
             reader, [*by.get("derivedCaution", ()), *by.get("potentiallyInteractsWith", ())]
         ),
@@ -179,7 +183,7 @@ def _interactions(
     reader: Reader, statements: Sequence[Statement]
 ) -> tuple[tuple[str, tuple[SupportedClaim, ...]], ...]:
     groups: dict[str, list[SupportedClaim]] = defaultdict(list)
-    for statement in (s for s in statements if not s.negative and not s.derived):
+    for statement in statements:
         read = load_support(reader, statement)
         grave = "contraindicated" if statement.predicate in _TRADITION else "unrated"
         groups[read.rating or grave].append(read)
@@ -190,10 +194,13 @@ def _by_rule(
     reader: Reader, statements: Sequence[Statement]
 ) -> tuple[tuple[Thing, tuple[Statement, ...]], ...]:
     groups: dict[str, list[Statement]] = defaultdict(list)
+    # no other property of these claims is shown, and they are many
+    claims = [NamedNode(each.claim) for each in statements]
+    rules: dict[str, str] = {}
+    for quad in reader.store.match_each(claims, SHIYI.derivedBy, DERIVED):
+        rules.setdefault(text(quad.subject), text(quad.object))
     for each in statements:
-        # no other property of these claims is shown, and they are many
-        rule = next(reader.store.match(NamedNode(each.claim), SHIYI.derivedBy, None, DERIVED), None)
-        groups[text(rule.object) if rule else ""].append(each)
+        groups[rules.get(each.claim, "")].append(each)
     named = ((reader.thing(NamedNode(rule)), group) for rule, group in groups.items() if rule)
     return tuple((rule, tuple(group)) for rule, group in named)
 
@@ -206,17 +213,11 @@ def filter_by_language(reader: Reader, statements: Sequence[Statement]) -> tuple
 
 
 def _review_summary(reader: Reader, statements: Iterable[Statement]) -> ReviewSummary:
-    last, claims = ("", ""), 0
-    if not any(reader.store.match(None, DCTERMS.subject, None, _REVIEWS)):
-        return ReviewSummary(0, "", "")  # not a request for each claim to a remote store
-    for statement in statements:
-        quads = reader.store.match(None, DCTERMS.subject, NamedNode(statement.claim), _REVIEWS)
-        nodes = [quad.subject for quad in quads if isinstance(quad.subject, NamedNode)]
-        reviews = [
-            tuple(reader.value(node, term, _REVIEWS) for term in _WHEN_WHO)
-            for node in nodes
-            if reader.value(node, DCTERMS.type, _REVIEWS) in KINDS
-        ]
-        claims += bool(reviews)
-        last = max([last, *((when, who) for when, who in reviews)])
-    return ReviewSummary(claims, last[1].rpartition("/")[2], last[0])
+    nodes = [NamedNode(statement.claim) for statement in statements]
+    about = list(reader.store.match_each((), DCTERMS.subject, _REVIEWS, nodes))
+    read = reader.describe(quad.subject for quad in about if isinstance(quad.subject, NamedNode))
+    reviews = {n for n in read if reader.value(n, DCTERMS.type, _REVIEWS) in KINDS}
+    last = [tuple(reader.value(n, term, _REVIEWS) for term in _WHEN_WHO) for n in reviews]
+    when, who = max(last, default=("", ""))
+    claims = {quad.object for quad in about if quad.subject in reviews}
+    return ReviewSummary(len(claims), who.rpartition("/")[2], when)

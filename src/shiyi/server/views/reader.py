@@ -122,9 +122,12 @@ class ClaimView:
 
 
 # nodes of few properties, of which a page shows most
-_DESCRIBED: Final = (f"{ID}claim/", f"{ID}evidence/", f"{ID}source-")
+_DESCRIBED: Final = (
+    *(f"{ID}{each}" for each in ("claim/", "evidence/", "change/", "source-")),
+    VOCAB,
+)
 _AT_MOST: Final = 5_000  # of them in memory
-_Place = NamedNode | DefaultGraph | BlankNode
+_Description = dict[NamedNode, list[tuple[Term, Graph | BlankNode]]]
 
 
 class Reader:
@@ -135,26 +138,29 @@ class Reader:
         self.store, self.language, self._known = store, language, known
         self._claims = known or Claims(cache(partial(Facts.read, store, Schema.load())))
         self._things: dict[Term, Thing] = {}
-        self._described: dict[NamedNode, dict[NamedNode, list[tuple[Term, _Place]]]] = {}
+        self._described: dict[NamedNode, _Description] = {}
 
     def values(
         self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED
     ) -> Iterator[Term]:
         """Yield the objects of ``predicate``."""
         if isinstance(subject, NamedNode) and subject.value.startswith(_DESCRIBED):
-            results = self._description(subject).get(predicate, ())
-            return (term for term, place in results if graph is None or place == graph)
+            results = self._described.get(subject) or self.describe((subject,))[subject]
+            return (t for t, place in results.get(predicate, ()) if graph is None or place == graph)
         return (quad.object for quad in self.store.match(subject, predicate, None, graph))
 
-    def _description(self, node: NamedNode) -> dict[NamedNode, list[tuple[Term, _Place]]]:
-        """Return all that is recorded of a node: one request to a remote store, not twenty."""
-        if (results := self._described.get(node)) is None:
-            if len(self._described) >= _AT_MOST:
-                self._described.clear()
-            results = self._described[node] = {}
-            for quad in self.store.match(node, None, None, None):
-                results.setdefault(quad.predicate, []).append((quad.object, quad.graph_name))
-        return results
+    def describe(self, nodes: Iterable[NamedNode]) -> dict[NamedNode, _Description]:
+        """Return all that is recorded of nodes: one request to a remote store, not hundreds."""
+        wanted, known = tuple(nodes), self._described
+        read: dict[NamedNode, _Description] = {node: {} for node in wanted if node not in known}
+        for quad in self.store.match_each(read) if read else ():
+            if isinstance(quad.subject, NamedNode):
+                place = quad.object, quad.graph_name
+                read[quad.subject].setdefault(quad.predicate, []).append(place)
+        known.update(read)
+        if len(known) > _AT_MOST:
+            self._described = {}
+        return {node: known[node] for node in wanted}
 
     def value(self, subject: Subject, predicate: NamedNode, graph: Graph | None = ACCEPTED) -> str:
         """Return one value as text, the reader's language first, or nothing."""
@@ -254,7 +260,7 @@ class Reader:
 
     def home_of_claim(self, claim: NamedNode) -> Graph | None:
         """Return the graph that holds the claim: the accepted view before any other."""
-        results = self._description(claim).get(RDF.reifies, ())
+        results = self.describe((claim,))[claim].get(RDF.reifies, ())
         homes = [place for term, place in results if isinstance(term, Triple)]
         if not homes:
             return None
@@ -282,6 +288,16 @@ class Reader:
     def _triple(self, claim: NamedNode, home: Graph) -> Triple:
         values = self.values(claim, RDF.reifies, home)
         return next(term for term in values if isinstance(term, Triple))
+
+    def load_grounds(self, claims: Iterable[str]) -> None:
+        """Read what claims rest on beforehand: a few requests to a remote store for all of them."""
+        nodes = [NamedNode(claim) for claim in claims]
+        for predicate in (SHIYI.evidence, DCTERMS.source):
+            terms = [
+                t for each in self.describe(nodes).values() for t, _ in each.get(predicate, ())
+            ]
+            nodes = [term for term in terms if isinstance(term, NamedNode)]
+        self.describe(node for node in nodes if node.value.startswith(_DESCRIBED))
 
     def grounds(self, claim: NamedNode, graph: Graph | None = None) -> Iterator[EvidenceView]:
         """Yield what a claim rests on in one graph, its own if none is named."""

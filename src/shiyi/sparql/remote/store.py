@@ -209,6 +209,9 @@ def check_read(address: str, rows: int, count: int) -> None:
 
 PROFILES: Final = ("rdf12", "rdf11")
 _ASKED: Final = 200  # triple terms described in one query
+_ENDS: Final = (
+    100  # subjects or objects in one query: of few properties, so that all fits into a page
+)
 _REMEMBERED: Final = 200_000  # triple terms
 _LOADED: Final = 50_000  # quads uploaded at a time
 _VARIABLES: Final = ("s", "p", "o", "g")
@@ -280,7 +283,26 @@ class RemoteStore(WritableStore):
         if self.settings.page and (*fixed, graph) == (None, None, None, None):
             yield from self._read_all()
             return
-        query = self._match_query(fixed, graph)
+        yield from self._quads(self._match_query(fixed, graph), fixed, graph)
+
+    @override
+    def match_each(
+        self,
+        subjects: Iterable[Subject] = (),
+        predicate: NamedNode | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+        objects: Iterable[Term] = (),
+    ) -> Iterator[Quad]:
+        fixed = (None, predicate, None)
+        for name, ends in (("s", subjects), ("o", objects)):
+            terms = list(dict.fromkeys(sparql_term(to_wire(e, self._lowered)) for e in ends))
+            for at in range(0, len(terms), _ENDS):
+                values = f"VALUES ?{name} {{ {' '.join(terms[at : at + _ENDS])} }} "
+                yield from self._quads(self._match_query(fixed, graph, "", values), fixed, graph)
+
+    def _quads(
+        self, query: str, fixed: Sequence[Term | None], graph: NamedNode | DefaultGraph | None
+    ) -> Iterator[Quad]:
         for rows in self._pages(query):
             for row in self._read(rows):
                 s, p, o = (
@@ -356,7 +378,11 @@ class RemoteStore(WritableStore):
                 self.endpoint.update(f"DROP SILENT GRAPH {from_wire(row['g'])}")
 
     def _match_query(
-        self, fixed: Sequence[Term | None], graph: NamedNode | DefaultGraph | None, select: str = ""
+        self,
+        fixed: Sequence[Term | None],
+        graph: NamedNode | DefaultGraph | None,
+        select: str = "",
+        values: str = "",
     ) -> str:
         terms = [
             f"?{name}" if term is None else sparql_term(to_wire(term, self._lowered))
@@ -364,7 +390,7 @@ class RemoteStore(WritableStore):
         ]
         pattern = " ".join(terms)
         hidden = ""
-        if self._lowered and terms[0] == "?s":
+        if self._lowered and terms[0] == "?s" and not values.startswith("VALUES ?s "):
             hidden = f' FILTER(!STRSTARTS(STR(?s), "{TRIPLE}"))'
         asked = select or " ".join(each for each in (*terms, "?g") if each[0] == "?")
         if isinstance(graph, NamedNode):
@@ -375,7 +401,7 @@ class RemoteStore(WritableStore):
             where = f"GRAPH ?g {{ {pattern} }} FILTER({_NOT_OWN})"
         else:
             where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} FILTER({_NOT_NOTE}) }}"
-        return f"SELECT {asked} WHERE {{ {where}{hidden} }}"
+        return f"SELECT {asked} WHERE {{ {values}{where}{hidden} }}"
 
     def _read_all(self) -> Iterator[Quad]:
         """Read every quad, a graph or a relation of it at a time.

@@ -30,6 +30,19 @@ class QuadStore(Protocol):
     ) -> Iterator[Quad]:
         """Yield the quads that fit; ``None`` fits anything, in any graph."""
 
+    def match_each(
+        self,
+        subjects: Iterable[Subject] = (),
+        predicate: NamedNode | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+        objects: Iterable[Term] = (),
+    ) -> Iterator[Quad]:
+        """Yield the quads of several subjects or to several objects, in few requests of a store."""
+        for subject in subjects:
+            yield from self.match(subject, predicate, None, graph)
+        for term in objects:
+            yield from self.match(None, predicate, term, graph)
+
     def change(self, add: Iterable[Quad] = (), remove: Iterable[Quad] = ()) -> None:
         """Remove and add, all or nothing."""
 
