@@ -15,10 +15,8 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-import pytest
-
 from tests.support.places import ROOT
-from tests.tables import CASES, sections
+from tests.tables import CASES, from_table, sections
 
 PACKAGE = ROOT / "src/shiyi"
 TESTS = ROOT / "tests"
@@ -264,16 +262,7 @@ def test_docstrings_begin_with_a_usual_verb() -> None:
     assert len(results) <= VERBS_TO_REPLACE, results
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("A = [\n  1,\n  2,\n]  # fmt: skip\n", []),
-        ("A: dict[str, int] = {\n  'a': 1,\n}  # fmt: skip\n", []),
-        ("@parametrize(\n  [1, 2]\n)  # fmt: skip\ndef f(): ...\n", []),
-        ("print(1,\n  2)  # fmt: skip\n", [2]),
-        ("def f(): return 1  # fmt: skip\n", [1]),
-    ],
-)
+@from_table
 def test_skipped_formats_are_found(tmp_path: Path, source: str, expected: list[int]) -> None:
     path = tmp_path / "module.py"
     path.write_text(source, "utf-8")

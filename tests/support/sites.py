@@ -43,7 +43,7 @@ from shiyi.model.claim import (
     Status,
     Tier,
 )
-from shiyi.model.iris import graph, resource
+from shiyi.model.iris import VOCAB, graph, resource
 from shiyi.model.path import Hop
 from shiyi.model.path import Path as ReasoningPath
 from shiyi.model.rdf import Literal, NamedNode, Quad
@@ -346,6 +346,7 @@ def quads() -> list[Quad]:
             Quad(term, RDFS.label, Literal(zh, language="zh")),
             Quad(term, RDFS.label, Literal(en, language="en")),
             Quad(term, SKOS.definition, Literal(f"What {en} means.", language="en")),
+            Quad(term, RDFS.isDefinedBy, NamedNode(VOCAB.rstrip("#"))),
         ]
     for each in (INTERACTION, SUITABLE, DENIED):
         made_quads += claim_quads(each)

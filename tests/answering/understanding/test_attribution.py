@@ -81,14 +81,7 @@ def test_how_long_something_lasts_is_no_age(runtime: Runtime, text: str, age: st
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-@pytest.mark.parametrize(
-    "question",
-    [
-        "糖尿病会不会遗传", "is diabetes hereditary?", "乙肝会传染吗", "胃癌能活多久", "失眠挂什么科", "枸杞多少钱一斤",
-        "how long do people with lung cancer live", "which doctor should I see for gout",
-        "高血压可以跑步吗", "where can I buy good goji berries?",
-    ],
-)  # fmt: skip
+@from_table
 def test_question_not_about_food_gets_no_food(runtime: Runtime, question: str, method: str) -> None:
     answer = ask(runtime, question, method=method)
     assert not answer.recommendations

@@ -16,16 +16,8 @@ from tests.tables import from_table
 _NUMBERS = re.compile("（[^（）]*120[^（）]*）")  # of other regions too, in traditional characters
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "我对花生过敏,能吃核桃吗", "i don't eat pork or lamb, which foods help with cold hands",
-        "血压有点低,能喝人参汤吗", "vitamin c and e together", "我没有胃口,能吃西瓜吗",
-        "i haven't stopped breastfeeding, can i have ginseng", "三高能吃红曲吗",
-        "肾不好,能吃杨桃吗", "my mother is diabetic, can i eat lychee",
-    ],
-)  # fmt: skip
 @pytest.mark.parametrize("before", [" ", "½ ", "\u200b", "\ufb01 "])
+@from_table
 def test_question_says_same_where_folding_changes_its_length(
     runtime: Runtime, question: str, before: str
 ) -> None:

@@ -24,6 +24,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.support.sites import FullDesks, Visitor, served
+from tests.tables import from_table
 
 DESK, TAKE = "/curate/mappings", "/curate/mappings/import"
 SETS = sorted(artefact("ontology/mappings").glob("*.sssom.tsv"))
@@ -75,16 +76,7 @@ def test_the_sssom_package_reads_what_we_write(tmp_path: Path) -> None:
     assert len(parse_sssom_table(str(path)).df) == counts(store)["accepted"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("\tUMLS:C0000001", "\tC0000001"), "line 8, object_id"),
-        (("\t0.7\t", "\t7\t"), "line 8, confidence"),
-        (("subject_id\t", "Subject Id\t"), "line 7"),
-        (("mapping_justification", "mapping_ground"), "mapping_justification is missing"),
-        (("UMLS:C0000003", "NOWHERE:1"), "curie_map"),
-    ],
-)
+@from_table
 def test_faulty_table_is_refused_by_line_and_column(change: tuple[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         import_mappings(OxigraphStore.in_memory(), parse_sssom(TABLE.replace(*change)))

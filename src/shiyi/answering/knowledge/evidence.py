@@ -22,6 +22,10 @@ _Place = NamedNode | DefaultGraph
 _CITED_CACHE: Final = 4096
 _READ_CACHE: Final = 256
 _AHEAD: Final = 1000  # claims read at once, and nodes that stay in memory
+# what is read of claims, evidence and sources in turn, and what leads to the next
+_STEPS: Final = (
+    (SHIYI.evidence, SHIYI.evidence), (None, DCTERMS.source), (DCTERMS.date, None),
+)  # fmt: skip
 _RATED_CACHE: Final = 65_536  # claims with a cached rating: a hub has tens of thousands to rank
 _SUREST: Final = (
     EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
@@ -57,14 +61,12 @@ class Evidences:
 
     def load(self, claims: Iterable[str]) -> None:
         """Read the evidence of claims ahead: few requests to a remote store for all of them."""
-        every = (p for each in claims for p in self.facts.premises.get(each, (each,)))
+        every = (p for c in claims for p in self.facts.premises.get(c, (c,)))
         nodes = list(map(NamedNode, islice(every, _AHEAD)))
         if len(self._ahead) > _AHEAD:
             self._ahead = {}
         ahead = self._ahead
-        for predicate, link in (
-            (SHIYI.evidence, SHIYI.evidence), (None, DCTERMS.source), (DCTERMS.date, None),
-        ):  # fmt: skip
+        for predicate, link in _STEPS:
             read: dict[NamedNode, list[Quad]] = {node: [] for node in nodes if node not in ahead}
             for quad in self.store.match_each(read, predicate):
                 if isinstance(quad.subject, NamedNode):

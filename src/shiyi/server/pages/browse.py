@@ -276,7 +276,7 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
 
         def render() -> str:
             reader = cache.reader()
-            reader.describe(NamedNode(VOCAB + each) for each in counts)
+            reader.describe(NamedNode(VOCAB + kind) for kind in counts)
             chosen = narrow_by_request(cache, name) if name else None
             left = things(reader, chosen.left) if chosen and chosen.is_narrowed else None
             tree, total = class_tree(reader, name) if name else ([], 0)

@@ -82,7 +82,7 @@ class AllowedStore(QuadStore):
         object: Term | None = None,
         graph: NamedNode | DefaultGraph | None = None,
     ) -> Iterator[Quad]:
-        return self._allowed(self._inner.match(subject, predicate, object, graph), graph)
+        return self._filter(self._inner.match(subject, predicate, object, graph), graph)
 
     @override
     def match_each(
@@ -92,9 +92,9 @@ class AllowedStore(QuadStore):
         graph: NamedNode | DefaultGraph | None = None,
         objects: Iterable[Term] = (),
     ) -> Iterator[Quad]:
-        return self._allowed(self._inner.match_each(subjects, predicate, graph, objects), graph)
+        return self._filter(self._inner.match_each(subjects, predicate, graph, objects), graph)
 
-    def _allowed(
+    def _filter(
         self, quads: Iterator[Quad], graph: NamedNode | DefaultGraph | None
     ) -> Iterator[Quad]:
         withheld = self.withheld

@@ -121,16 +121,16 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
     natures = [each for each in mine.get("hasNature", ()) if not each.negative]
     places = {each: _SCALE.get(local_name(each.object.iri).partition("-")[2]) for each in natures}
     outcomes = [each for name in _OUTCOMES[:5] for each in mine.get(name, ()) if not each.derived]
-    standing = [each for name in _STANDING for each in mine.get(name, ())]
-    related = [each for name in _INTERACTIONS for each in by.get(name, ())]
-    related = [each for each in related if not (each.negative or each.derived)]
-    reader.load_grounds(each.claim for each in (*outcomes[:READ], *standing, *related))
+    standing = [s for name in _STANDING for s in mine.get(name, ())]
+    related = [s for name in _INTERACTIONS for s in by.get(name, ())]
+    related = [s for s in related if not (s.negative or s.derived)]
+    reader.load_grounds(s.claim for s in (*outcomes[:READ], *standing, *related))
     effects = sorted((load_support(reader, each) for each in outcomes[:READ]), key=_weight)
     return Overview(
         natures=tuple((*_place(at), each) for each, at in places.items() if at is not None),
         flavours=tuple(mine.get("hasFlavour", ())),
         channels=tuple(mine.get("hasMeridianTropism", ())),
-        standing=tuple(load_support(reader, each) for each in standing),
+        standing=tuple(load_support(reader, s) for s in standing),
         preparation=filter_by_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
         outcomes=tuple(effects),
         interactions=_interactions(reader, related),
@@ -195,7 +195,7 @@ def _by_rule(
 ) -> tuple[tuple[Thing, tuple[Statement, ...]], ...]:
     groups: dict[str, list[Statement]] = defaultdict(list)
     # no other property of these claims is shown, and they are many
-    claims = [NamedNode(each.claim) for each in statements]
+    claims = [NamedNode(statement.claim) for statement in statements]
     rules: dict[str, str] = {}
     for quad in reader.store.match_each(claims, SHIYI.derivedBy, DERIVED):
         rules.setdefault(text(quad.subject), text(quad.object))

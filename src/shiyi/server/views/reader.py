@@ -123,7 +123,7 @@ class ClaimView:
 
 # nodes of few properties, of which a page shows most
 _DESCRIBED: Final = (
-    *(f"{ID}{each}" for each in ("claim/", "evidence/", "change/", "source-")),
+    *(f"{ID}{kind}" for kind in ("claim/", "evidence/", "change/", "source-")),
     VOCAB,
 )
 _AT_MOST: Final = 5_000  # of them in memory
@@ -293,9 +293,8 @@ class Reader:
         """Read what claims rest on beforehand: a few requests to a remote store for all of them."""
         nodes = [NamedNode(claim) for claim in claims]
         for predicate in (SHIYI.evidence, DCTERMS.source):
-            terms = [
-                t for each in self.describe(nodes).values() for t, _ in each.get(predicate, ())
-            ]
+            read = self.describe(nodes).values()
+            terms = [t for properties in read for t, _ in properties.get(predicate, ())]
             nodes = [term for term in terms if isinstance(term, NamedNode)]
         self.describe(node for node in nodes if node.value.startswith(_DESCRIBED))
 
