@@ -370,10 +370,6 @@ def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     parsed = context.parsed
     open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
     answered = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
-    listed = {o for g in chosen if g.topic == "avoid" for o in g.covers}  # what to leave out
-    expecting = parsed.populations or parsed.frame.has_cue("miscarriage-cause")  # also of herbs
-    if parsed.asks[0] == "avoid" and not expecting:
-        answered |= listed.issuperset(range(len(_list_things(parsed))))
     covered = covers_things(context, chosen, drugs=parsed.wants("may"))
     return covered and answered and (parsed.is_only_beyond_food() or not open_)
 

@@ -179,15 +179,12 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     first = not as_food and (apart or "major" in rated)
     first |= bool(written & grave) or any(not w.claims for w in checked.warnings)
     first |= context.parsed.wants("dose") and bool(written & warned)
-    # what forbids a thing does not answer whether to leave it out
-    first &= not ("stop" in context.parsed.slots and chosen[0].topic == "combination")
     guided = write_guidance(context, chosen, first=not (first and checked.opening.lines))
     for each in (checked, guided) if first else (guided, checked):
         part.extend(each)
     for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
         part.warn(context, poison)
-    asked = context.parsed.wants("evidence") or context.parsed.frame.has_cue("of-effect", "proof")
-    if asked and not any(each.topic == "effect" and each.about for each in chosen):
+    if context.parsed.wants("evidence") or context.parsed.frame.has_cue("of-effect", "proof"):
         write_ratings(context, part)
 
 
