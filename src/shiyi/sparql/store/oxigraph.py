@@ -86,6 +86,19 @@ class OxigraphStore(WritableStore):
         return (Quad(*item) for item in rows)
 
     @override
+    def match_each(
+        self,
+        subjects: Iterable[Subject] = (),
+        predicate: NamedNode | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+        objects: Iterable[Term] = (),
+    ) -> Iterator[Quad]:
+        for subject in subjects:
+            yield from self.match(subject, predicate, None, graph)
+        for term in objects:
+            yield from self.match(None, predicate, term, graph)
+
+    @override
     def match(
         self,
         subject: Subject | None = None,

@@ -38,10 +38,6 @@ class QuadStore(Protocol):
         objects: Iterable[Term] = (),
     ) -> Iterator[Quad]:
         """Yield the quads of several subjects or to several objects, in few requests of a store."""
-        for subject in subjects:
-            yield from self.match(subject, predicate, None, graph)
-        for term in objects:
-            yield from self.match(None, predicate, term, graph)
 
     def change(self, add: Iterable[Quad] = (), remove: Iterable[Quad] = ()) -> None:
         """Remove and add, all or nothing."""
