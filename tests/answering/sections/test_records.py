@@ -19,13 +19,13 @@ def test_recorded_pairs_are_seldom_not_on_record(runtime: Runtime, language: str
     """A sample in CI; every claim with ``SHIYI_NIGHTLY``."""
     claims = sorted((f for f in runtime.claims.values() if not f.language), key=lambda f: f.claim)
     if not os.environ.get("SHIYI_NIGHTLY"):
-        claims = random.Random(29).sample(claims, 100)  # noqa: S311 - a draw, no secret
+        claims = random.Random(29).sample(claims, 400)  # noqa: S311 - a draw, no secret
     kinds = []
     for fact in claims:
         ends = (runtime.facts.label(name, language) for name in (fact.subject, fact.object))
         request = AskRequest(FORMS[language].format(*ends), language=language)
         kinds.append(ask(runtime, request).verdict.kind)
-    assert kinds.count("not_on_record") <= 0.1 * len(kinds)
+    assert kinds.count("not_on_record") <= 0.05 * len(kinds)
 
 
 @from_table

@@ -503,7 +503,9 @@ def _verdict_forms(context: AnswerContext, ask: str) -> list[Form]:
         return [write_allergy]
     if ask == "may" and question.states:
         unnamed = context.verbalizer.verbalize("o_unnamed")
-        return [partial(_write_stated_relations, text=unnamed)]
+        form: Form = partial(_write_stated_relations, text=unnamed)
+        taken = any(context.facts.is_a(state, SHIYI.Drug) for state in question.states)
+        return [form, write_avoid_list] if taken else [form]
     return _record_forms(context)
 
 
