@@ -406,6 +406,9 @@ def write_guidance(
             part.note(guide.fact)
             part.shown.add(text)
     part.opening.item(*pieces)
+    allergens = context.parsed.person.allergies
+    if allergens and any(guide.topic == "eat" for guide in chosen):
+        part.opening.add(verbalizer.verbalize("g_allergy", y=verbalizer.names(allergens)))
     part.concluded = min(map(_conclusion, chosen), key=_KINDS.index, default="")
     return part
 
