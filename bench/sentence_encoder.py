@@ -26,7 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from shiyi.answering.understanding.reader.encoder import FORMAT, HALF, HEADS, WORDS
+from shiyi.answering.understanding.reader.heads import (
+    ATTENTION_HEADS,
+    ENCODER_FORMAT,
+    HALF_PIECES,
+    WORDS,
+)
 from shiyi.answering.understanding.reader.training import utterances
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import write
@@ -186,7 +191,10 @@ def prepare(output: Path) -> None:
     own = [
         encoding.ids or [0] for encoding in tokenizer.encode_batch([fold(text) for text in texts])
     ]
-    own = [row if len(row) <= 2 * HALF else row[:HALF] + row[-HALF:] for row in own]
+    own = [
+        row if len(row) <= 2 * HALF_PIECES else row[:HALF_PIECES] + row[-HALF_PIECES:]
+        for row in own
+    ]
     out["new"], out["new.starts"] = ragged(own)
 
     tensors, known, unknown = e5_tensors()
@@ -221,7 +229,7 @@ def write_weights(trained: Path) -> None:
     for name in ("first", "last"):
         out[name], out[f"{name}.bias"] = new[f"{name}.weight"], new[f"{name}.bias"]
     out["last.bias"] = out["last.bias"] - new["centre"]
-    scale = (WIDTH / HEADS) ** -0.5
+    scale = (WIDTH / ATTENTION_HEADS) ** -0.5
     layer = 0
     while (block := f"blocks.{layer}") + ".q.weight" in new:
         for part in ("weight", "bias"):
@@ -237,7 +245,7 @@ def write_weights(trained: Path) -> None:
             out[key], out[f"{key}.scale"] = in_eight_bits(weight.T, 0)
             out[f"{key}.bias"] = bias
         layer += 1
-    write(WORDS / WEIGHTS, out, format=FORMAT)
+    write(WORDS / WEIGHTS, out, format=ENCODER_FORMAT)
 
 
 def in_eight_bits(weights: NDArray[Any], axis: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -29,11 +29,11 @@ from shiyi.linking.normalization import (
     fold,
     has_cjk,
     is_cjk,
+    is_word,
     join_latin,
     merge_similar_sounds,
     syllables,
 )
-from shiyi.ontology.frequencies import is_word
 from shiyi.settings import LinkingSettings
 
 _EN_STOP = read_words("questions-en") | GENERIC

@@ -11,10 +11,17 @@ from shiyi.answering.understanding.conditions import drop_names
 from shiyi.answering.understanding.reader.alarms import is_alarm
 from shiyi.linking.disambiguation import read_lines
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import QuestionText, fold, has_cjk, is_cjk
+from shiyi.linking.normalization import (
+    QuestionText,
+    fold,
+    frequency,
+    has_cjk,
+    is_cjk,
+    is_ordinary,
+    is_word,
+)
 from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, resource
-from shiyi.ontology.frequencies import frequency, is_ordinary, is_word
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
 from shiyi.ontology.terms import SHIYI
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from shiyi.answering.understanding.frame import ALARMS, ASKS
 from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
-from shiyi.answering.understanding.reader.encoder import SentenceEncoder
 from shiyi.answering.understanding.reader.heads import (
     BUCKETS,
     FORMAT,
     HEADS,
     SHIPPED,
+    SentenceEncoder,
     Span,
     features,
 )
