@@ -305,8 +305,9 @@ def test_relation_has_valid_biolink_predicate() -> None:
     assert terms["contraindicatedIn"] == "biolink:contraindicated_in"
     assert terms["studiedFor"] == "biolink:studied_to_treat"
     assert terms["relieves"] == "biolink:treats_or_applied_or_studied_to_treat"
+    assert (terms["hasRedFlag"], terms["confusedWith"]) == (terms["judgedAs"], "biolink:similar_to")
     # a caution forbids nothing, and a diet is no treatment
-    assert not {"cautionIn", "suitableFood", "unsuitableFood", "hasRedFlag"} & terms.keys()
+    assert not {"cautionIn", "suitableFood", "unsuitableFood", "directedAt"} & terms.keys()
 
 
 def test_kgx_has_qualified_edges_and_node_attributes() -> None:

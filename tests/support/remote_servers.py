@@ -32,15 +32,14 @@ TransactionFile = {home}/virtuoso-temp.trx
 [Parameters]
 ServerPort = {sql}
 ServerThreads = 10
-NumberOfBuffers = 10000
-MaxDirtyBuffers = 6000
+NumberOfBuffers = {buffers}
 DirsAllowed = {home}
 [HTTPServer]
 ServerPort = {http}
 ServerThreads = 10
 [SPARQL]
 ResultSetMaxRows = {rows}
-MaxQueryExecutionTime = 60
+MaxQueryExecutionTime = 300
 """
 
 
@@ -84,19 +83,20 @@ def oxigraph(folder: Path, *, read_only: bool = False, union: bool = False) -> I
 
 
 @contextmanager
-def virtuoso(folder: Path, rows: int = 1_000_000) -> Iterator[Server]:
-    """Serve an empty store of RDF 1.1: its query address and the settings for it."""
+def virtuoso(folder: Path, rows: int = 1_000_000, buffers: int = 10_000) -> Iterator[Server]:
+    """Serve an empty store of RDF 1.1, buffers of 8 KB: its query address and the settings."""
     server, isql = program("virtuoso-t"), program("isql-vt")
     sql, http = free_port(), free_port()
     folder.mkdir(parents=True)
     ini = folder / "virtuoso.ini"
-    ini.write_text(_INI.format(home=folder, sql=sql, http=http, rows=rows), encoding="utf-8")
+    ini.write_text(
+        _INI.format(home=folder, sql=sql, http=http, rows=rows, buffers=buffers), "utf-8"
+    )
     base = f"http://127.0.0.1:{http}"
     command = [server, "+foreground", "+configfile", str(ini)]
     with _running(command, f"{base}/sparql?query=ASK%7B%7D", folder):
-        grants = (
-            "GRANT SPARQL_UPDATE TO \"SPARQL\"; DB.DBA.RDF_DEFAULT_USER_PERMS_SET('nobody', 7);"
-        )
+        grants = 'GRANT SPARQL_UPDATE TO "SPARQL"; '
+        grants += "DB.DBA.RDF_DEFAULT_USER_PERMS_SET('nobody', 7);"
         subprocess.run(  # noqa: S603 - the program that came with the server
             [isql, f"127.0.0.1:{sql}", "dba", "dba", f"EXEC={grants}"],
             check=True,

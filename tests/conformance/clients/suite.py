@@ -294,8 +294,7 @@ def _(base: str) -> str:
 
 @case("rocrate", "RO-Crate of a release")
 def _(base: str) -> str:
-    crate = import_module("rocrate.rocrate").ROCrate(sys.argv[3])
-    return f"{len(crate.get_entities())} entities"
+    return f"{len(import_module('rocrate.rocrate').ROCrate(sys.argv[3]).get_entities())} entities"
 
 
 @case("sssom", "mappings.sssom.tsv of a release")
@@ -316,13 +315,9 @@ def _(base: str) -> str:
         subprocess.run(tool, check=True, capture_output=True)  # noqa: S603
         sys.path.insert(0, f"{folder}/made")
         client = import_module("shiyi_client").Client(base_url=base)
-        models, ask = (
-            import_module("shiyi_client.models"),
-            import_module("shiyi_client.api.api.ask"),
-        )
-        answer = ask.sync(
-            client=client, body=models.AskRequest(question="枸杞子能和华法林同吃吗？")
-        )
+        models, ask = map(import_module, ("shiyi_client.models", "shiyi_client.api.api.ask"))
+        body = models.AskRequest(question="枸杞子能和华法林同吃吗？")
+        answer = ask.sync(client=client, body=body)
     return f"{len(answer.warnings)} warnings"
 
 

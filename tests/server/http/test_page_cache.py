@@ -274,6 +274,7 @@ def test_counts_are_renewed_with_bounded_effort(
     number.figures("n", count)  # the earlier while the new is made beside
     assert settled() == 2
     assert made == [1, 2]
+    assert number.figures("left", count, lambda: 0) == 0  # by an earlier process; none waits
 
 
 def test_slow_page_is_made_once_for_all(site: Site) -> None:

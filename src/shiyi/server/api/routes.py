@@ -46,6 +46,7 @@ from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
 from shiyi.server.i18n import choose_language
 from shiyi.server.pages.ask import answer_part
+from shiyi.server.site.counts import load_description
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.service_description import load_counts, void
 
@@ -396,7 +397,12 @@ def machine(site: Site, cache: PageCache) -> Blueprint:
     @routes.get("/.well-known/void")
     def void_description() -> Response:
         kind = prefer(list(RDF_TYPES))
-        counts = cache.figures("void", lambda: load_counts(site))
+        base = site.base
+        counts = cache.figures(
+            "void",
+            lambda: load_counts(site),
+            lambda: load_description(base, earlier=True) if base else None,
+        )
         return void(site, counts, RDF_TYPES[kind])
 
     @routes.get("/favicon.ico")

@@ -78,12 +78,20 @@ class PageCache:
                 found = self._make(name, version, make)
         return cast("Made", found.value)
 
-    def figures(self, name: Hashable, make: Callable[[], Made]) -> Made:
+    def figures(
+        self,
+        name: Hashable,
+        make: Callable[[], Made],
+        earlier: Callable[[], Made | None] = lambda: None,
+    ) -> Made:
         """Return a slow count: after a change the earlier value, until the next is there.
 
-        Counting takes at most a tenth of the time, however often the store changes.
+        Counting takes at most a tenth of the time, however often the store changes. ``earlier``
+        gives a value that an earlier process left.
         """
         version, value = self._site.version(), self._values.get(name)
+        if value is None and (left := earlier()) is not None:
+            value = self._values.setdefault(name, _Value(-1, left, 0.0))
         if value is None:
             return self.value(name, make)
         if value.version != version and time.monotonic() > value.due and self._begin(name):

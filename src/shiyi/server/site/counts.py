@@ -138,12 +138,23 @@ def store_counts(base: KnowledgeBase) -> None:
     _write(base, SPREAD_FILE, ClaimDistribution.of(base.store).to_json())
 
 
-def load_description(base: KnowledgeBase) -> Described | None:
-    """Return the stored counts of the accepted view, if nothing changed since."""
+def load_description(base: KnowledgeBase, earlier: bool = False) -> Described | None:
+    """Return the stored counts of the accepted view, if nothing changed since.
+
+    With ``earlier`` those of any moment of this release.
+    """
     with suppress(ValueError, KeyError, TypeError):
-        if (values := _read(base, VOID_FILE)) is not None:
+        if (values := _read(base, VOID_FILE, earlier)) is not None:
             return Described.of_json(values)
     return None
+
+
+def store_description(base: KnowledgeBase, count: Callable[[], Described]) -> Described:
+    """Count the accepted view and store it, unless it changed while it was counted."""
+    moment, counts = _moment(base), count()
+    if moment == _moment(base):
+        _write(base, VOID_FILE, counts.to_json())
+    return counts
 
 
 def load_spread(base: KnowledgeBase) -> ClaimDistribution | None:
@@ -163,12 +174,13 @@ def _load(base: KnowledgeBase) -> Mapping[str, int]:
     return counts
 
 
-def _read(base: KnowledgeBase, name: str) -> dict[str, Any] | None:
+def _read(base: KnowledgeBase, name: str, earlier: bool = False) -> dict[str, Any] | None:
     path = base.folder / "index" / name
     with suppress(OSError, ValueError, KeyError, TypeError, KnowledgeBaseError):
         values = json.loads(verify_checksum(path.read_bytes(), path))
-        if values["moment"] == _moment(base) and isinstance(values["counts"], dict):
-            return values["counts"]
+        now = _moment(base)
+        if values["moment"] == now or (earlier and values["moment"].split()[0] == now.split()[0]):
+            return dict(values["counts"])
     return None
 
 

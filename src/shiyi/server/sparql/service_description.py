@@ -14,7 +14,7 @@ from shiyi.publishing.void import DATASET, Counts, DatasetDescription, Distribut
 from shiyi.server.http.headers import public_address, public_root
 from shiyi.server.http.messages import rdf_response
 from shiyi.server.pages.releases import Release, list_releases, name_of
-from shiyi.server.site.counts import load_description
+from shiyi.server.site.counts import load_description, store_description
 from shiyi.server.site.site import Site
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat
@@ -51,6 +51,13 @@ def load_counts(site: Site) -> Counts:
     base = site.base
     if base and (counts := load_description(base)):
         return counts
+    if base and not site.settings.server.restricted:  # as `shiyi index` would count it
+        return store_description(base, lambda: count_by_queries(site))
+    return count_by_queries(site)
+
+
+def count_by_queries(site: Site) -> Counts:
+    """Count the accepted view by free queries: what all may see, without the rest."""
 
     def rows(query: str) -> list[dict[str, str]]:
         longest = site.settings.query.timeout_cap
