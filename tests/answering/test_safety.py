@@ -16,6 +16,7 @@ from shiyi.model.claim import Polarity
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.lexicon import sentences
+from shiyi.ontology.terms import SHIYI
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support import bases
@@ -150,6 +151,14 @@ def test_an_allergen_vetoes_the_dish_that_holds_it(kitchen_runtime: Runtime) -> 
     answer = ask(kitchen_runtime, "失眠吃什么好？", profile=Profile(allergies=("花生",)))
     assert iri("dish-peanut") not in [r.iri for r in answer.recommendations]
     assert any("花生" in w.text for w in answer.warnings)
+
+
+def test_finding_names_the_part_that_is_left_out(kitchen_runtime: Runtime) -> None:
+    for part in kitchen_runtime.facts.of(iri("dish-peanut"), SHIYI.hasIngredient):
+        for person in (Person(allergies=(part.object,)), Person(left_out=(part.object,))):
+            for material, through in ((iri("dish-peanut"), part.object), (part.object, "")):
+                [finding] = kitchen_runtime.safety.check(material, person)
+                assert finding.through == through
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 from tests.support import bases
 from tests.support.questions import ask
+from tests.tables import from_table
 
 QUESTION = "失眠吃什么好？"
 EXTRA = [
@@ -36,6 +37,15 @@ def test_advice_asks_once_about_states_with_warnings(
     assert "孕妇" not in answer.text
     assert "pregnant women" not in answer.text
     assert 1 <= len(answer.recommendations) <= 4
+
+
+@from_table
+def test_only_graver_interactions_of_a_thing_named(
+    runtime: Runtime, question: str, medicine: str, named: bool
+) -> None:
+    lines = [s.text for s in ask(runtime, question).sentences]
+    asked = ("if you take ", "正在用")
+    assert any(medicine in line for line in lines if any(map(line.__contains__, asked))) is named
 
 
 def test_prohibition_of_any_source_is_stated_as_prohibition(runtime: Runtime) -> None:
