@@ -35,8 +35,8 @@ def test_killed_build_process_gives_an_error() -> None:
 def test_second_process_ends_with_a_killed_build(way: str) -> None:
     program = (
         "import os, time; from shiyi.build import _second_process\n"
-        "with _second_process() as executor:\n"
-        "    print(executor.submit(os.getpid).result(), flush=True); time.sleep(60)"
+        "with _second_process() as executor: "
+        "print(executor.submit(os.getpid).result(), flush=True); time.sleep(60)"
     )
     with subprocess.Popen((sys.executable, "-c", program), stdout=subprocess.PIPE) as build:  # noqa: S603 - our own program
         second = int(build.stdout.readline() if build.stdout else 0)
@@ -48,7 +48,6 @@ def test_second_process_ends_with_a_killed_build(way: str) -> None:
 
 
 def test_process_pools_are_opened_at_one_place() -> None:
-    """Elsewhere their processes would outlive what was killed."""
     files = Path(shiyi.__file__).parent.rglob("*.py")
     opened = [file.name for file in files if "ProcessPoolExecutor(" in file.read_text("utf-8")]
     assert opened == ["background.py"]

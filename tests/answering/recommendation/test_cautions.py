@@ -44,8 +44,8 @@ def test_only_graver_interactions_of_a_thing_named(
     runtime: Runtime, question: str, medicine: str, named: bool
 ) -> None:
     lines = [s.text for s in ask(runtime, question).sentences]
-    asked = ("if you take ", "正在用")
-    assert any(medicine in line for line in lines if any(map(line.__contains__, asked))) is named
+    lines = [line for line in lines if "if you take " in line or "正在用" in line]
+    assert any(medicine in line for line in lines) is named
 
 
 def test_prohibition_of_any_source_is_stated_as_prohibition(runtime: Runtime) -> None:
