@@ -213,9 +213,7 @@ def test_response_that_sets_another_cookie_is_not_cached(tmp_path: Path) -> None
         threading.Thread(target=reader.serve_forever, daemon=True).start()
         proxy = start_proxy(tmp_path, port, tls_port, [reader.server_port] * 2)
         try:
-            for path, cookie in zip(
-                ("/page/a", "/page/b", "/page/c", "/page/d"), cookies, strict=True
-            ):
+            for path, cookie in zip(map("/page/{}".format, range(4)), cookies, strict=True):
                 wait_for(port, "/")
                 seen = [get(port, path, X_Cookie=cookie)[2]["X-Cache"] for _ in range(2)]
                 assert seen == ["MISS", "HIT" if cookie == language else "MISS"]
