@@ -18,6 +18,7 @@ from typing_extensions import override
 
 Draw = Callable[[], tuple[str, str]]
 _FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
+_FRIENDS_COUNT: Final = 40  # addresses, of which each sends less than nginx lets one send
 BESIDE: Final = "good beside hostile"  # from the address of the hostile
 POSTED: Final = "query in RDF 1.1"  # by POST, which a proxy gives to the process that writes
 SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
@@ -171,7 +172,7 @@ def _whole(body: bytes, at: int) -> bool:
 
 
 class ConnectionPool:
-    """Connections that are stored; as many as there are requests under way, from some addresses."""
+    """Connections that are stored; as many as there are requests under way, and one of each address."""
 
     def __init__(self, port: int, draw: Draw) -> None:
         self._port, self._draw, self._number = port, draw, 0
@@ -237,7 +238,7 @@ class ConnectionPool:
         ).encode()
         request, hostile = _Request(kind, due, seen), kind in {"hostile", BESIDE}
         idle = self._idle[hostile]
-        while idle:
+        while idle and (hostile or len(self._lines) >= _FRIENDS_COUNT):
             if (line := idle.popleft()).lives:
                 line.send(message, request)
                 return
@@ -247,7 +248,7 @@ class ConnectionPool:
 
     async def _on_another(self, message: bytes, asked: _Request, hostile: bool) -> None:
         self._number += 1
-        source = _ENEMY if hostile else _FRIENDS.format(1 + self._number % 40)
+        source = _ENEMY if hostile else _FRIENDS.format(1 + self._number % _FRIENDS_COUNT)
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 _, line = await asyncio.get_running_loop().create_connection(

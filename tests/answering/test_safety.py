@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering.pipeline import Runtime
+from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.patient import Person
 from shiyi.answering.understanding.reader.alarms import emergency_signs, find_slots
 from shiyi.cli import main
@@ -158,7 +159,20 @@ def test_finding_names_the_part_that_is_left_out(kitchen_runtime: Runtime) -> No
         for person in (Person(allergies=(part.object,)), Person(left_out=(part.object,))):
             for material, through in ((iri("dish-peanut"), part.object), (part.object, "")):
                 [finding] = kitchen_runtime.safety.check(material, person)
-                assert finding.through == through
+                severity = "caution" if person.left_out else "contraindicated"
+                assert (finding.through, finding.severity) == (through, severity)
+
+
+def test_claims_read_are_stated_or_else_those_derived(kitchen_runtime: Runtime) -> None:
+    [read, *_], *_ = kitchen_runtime.facts.by_claim.values()
+    derived = replace(read, claim="urn:derived", derived=True)
+    for facts, stated in (((read, derived), (read,)), ((derived,), (derived,))):
+        assert Finding("caution", "a", "b", facts).stated_claims == stated
+
+
+@from_table
+def test_toxic_food_calls_for_care(runtime: Runtime, material: str, severity: str) -> None:
+    assert [f.severity for f in runtime.safety.poisons(iri(material))] == [severity]
 
 
 @pytest.mark.parametrize(

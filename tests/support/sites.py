@@ -393,7 +393,7 @@ def ask(request: AskRequest) -> Answer:
     return answer(request.question, request.language or "en", request.method)
 
 
-def link(text: str) -> Sequence[Mention]:
+def link(text: str, guess: bool = True) -> Sequence[Mention]:
     start = text.find("goji")
     if start < 0:
         return ()

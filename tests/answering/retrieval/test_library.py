@@ -117,16 +117,9 @@ def test_base_yields_claims_once_and_passages_with_titles() -> None:
     store.change(add=list(claim_quads(claim)))
     [present] = store.match(claim.iri, SHIYI.evidence, None, None)
     evidence = NamedNode(text(present.object))
-    place, book, chapter = (
-        NamedNode(f"{ID}passage/1"),
-        NamedNode(f"{ID}s/1"),
-        NamedNode(f"{ID}s/2"),
-    )
-    source, pair, summary = (
-        graph("source", "book@1"),
-        NamedNode(f"{ID}qa/1"),
-        NamedNode(f"{ID}sum/1"),
-    )
+    names = ("passage/1", "s/1", "s/2", "qa/1", "sum/1")
+    place, book, chapter, pair, summary = (NamedNode(ID + name) for name in names)
+    source = graph("source", "book@1")
     zh = "zh"
     store.change(
         add=[

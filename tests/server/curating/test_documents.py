@@ -213,8 +213,9 @@ def test_waiting_evidence_is_refused_alone(kitchen: Desks, curator: FlaskClient)
     ],
 )
 def test_what_no_reader_takes_is_refused(
-    curator: FlaskClient, name: str, content: bytes, status: int
+    curator: FlaskClient, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, status: int
 ) -> None:
+    monkeypatch.setitem(curator.application.config, "MAX_CONTENT_LENGTH", 100)  # of other requests
     assert hand_in(curator, name, content).status_code == status
 
 

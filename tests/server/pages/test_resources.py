@@ -31,6 +31,7 @@ from tests.publishing.test_dumps import HIDDEN, OPEN, PEAR, SHUT_CLAIM, WARFARIN
 from tests.publishing.test_dumps import PASSAGE as EXPORTED_PASSAGE
 from tests.support.processes import running
 from tests.support.sites import GOJI, ask, complete, link
+from tests.tables import from_table
 
 SAMPLE = 160
 OPEN_PASSAGE, CHAPTER = resource("passage/0be"), resource("section/0be")
@@ -278,6 +279,15 @@ def test_pages_carry_signposts_and_schema_org(starter: tuple[str, Site]) -> None
         assert '<link rel="alternate" type="text/turtle"' in reply.body.decode()
         assert "application/ld+json" in reply.body.decode()
         assert kind == "claim" or 'href="/page/claim/' in reply.body.decode()  # that it supports
+
+
+@from_table
+def test_page_lists_same_name_and_names_in_definition(
+    starter: tuple[str, Site], concept: str, listed: list[str]
+) -> None:
+    page = get(f"{starter[0]}/page/{concept}").body.decode()
+    related = page.partition('id="related"')[2].partition("</section>")[0]
+    assert re.findall('/page/([^"]+)"', related) == listed
 
 
 def test_rule_links_to_source_and_named_things(starter: tuple[str, Site]) -> None:

@@ -15,8 +15,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from shiyi.cli.serve import Tools
 from shiyi.curation.accounts import AccountStore, Role
 from shiyi.errors import KnowledgeBaseError, SettingError
-from shiyi.model.iris import ID, graph
+from shiyi.model.iris import ID, graph, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, Triple
+from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
 from shiyi.publishing.release import ReleaseRequest, publish
 from shiyi.server.app import create_app
@@ -308,6 +309,14 @@ def test_other_graphs_do_not_change_visibility() -> None:
     assert find_restricted(store) == before
     store.change((), [q for q in store.match(None, SHIYI.evidence) if q.subject != SHUT_CLAIM.iri])
     assert SHUT_CLAIM.iri.value in find_restricted(store).claims  # alone
+
+
+def test_text_stays_once_others_state_it() -> None:
+    store, words = planted(), resource("text/00ff")
+    store.change(add=list(claim_quads(replace(SHUT_CLAIM, object=words))))
+    assert words.value in find_restricted(store).nodes
+    store.change(add=[Quad(GOJI, SHIYI.interactsWith, words)])
+    assert words.value not in find_restricted(store).nodes
 
 
 def test_claim_is_public_once_open_source_supports(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ def test_a_journal_that_lost_its_end_is_named(kb: Path) -> None:
     journal.write_bytes(b"".join(records[:3]))
     [message] = scrub(kb).damages
     assert "ends with record 3, the store has change 5" in message
+    index_of(journal).write_bytes(b"no database")
+    assert any("which is made again" in each for each in scrub(kb).damages)
 
 
 def test_journal_replays_what_store_log_lost(kb: Path) -> None:

@@ -44,11 +44,12 @@ def test_what_is_loaded_in_journal_and_in_store(writable_kb: KnowledgeBase) -> N
 
 def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "_MOST", 10)
-    began, go, loaded = threading.Event(), threading.Event(), list[tuple[int, bytes]]()
+    began, go, told = (threading.Event() for _ in range(3))
+    loaded = list[tuple[int, bytes]]()
 
     def take(sequence: int, written: bytes) -> None:
         began.set()
-        assert go.wait(60)
+        assert (go if sequence == 1 else told).wait(10)
         loaded.append((sequence, written))
 
     loader, given = writing.Loader(take), [(1, b"a"), (2, b"bb"), (3, b"c" * 20)]
@@ -56,6 +57,8 @@ def test_change_past_bound_goes_to_store_alone(monkeypatch: pytest.MonkeyPatch) 
     assert began.wait(60)
     assert all(loader.submit(*row) for row in given[1:])
     go.set()
+    assert loader.wait(through=1)
+    told.set()
     assert loader.wait()
     loader.close()
     assert loaded == given

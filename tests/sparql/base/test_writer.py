@@ -260,6 +260,14 @@ def test_an_operator_takes_a_record_back(
         assert not list(kb.store.match(A))
 
 
+def test_second_writer_is_refused_and_leaves_nothing_open(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True):
+        opened = set(Path("/proc/self/fd").iterdir())
+        with pytest.raises(KnowledgeBaseError, match="writes to"):
+            KnowledgeBase.open(small_kb, write=True)
+        assert set(Path("/proc/self/fd").iterdir()) == opened
+
+
 def test_erase_removes_forgotten_records_only(small_kb: Path) -> None:
     words, literal = Literal("words of a patient"), Literal("words of others")
     with KnowledgeBase.open(small_kb, write=True) as kb:
@@ -271,10 +279,12 @@ def test_erase_removes_forgotten_records_only(small_kb: Path) -> None:
         quads = [Quad(A, P, words), Quad(A, P, literal), built]
         writer.write((), quads, key="k2", agent="shiyi forget", reason="x@1")
         writer.write([Quad(A, P, literal)], key="k3", agent="ingest", reason="y@1")
+        writer.write([built], key="k4", agent="ingest", reason="x@1")
+        writer.write((), [built], key="k5", agent="shiyi forget", reason="x@1")
         assert writer.erase("shiyi forget", "y@1") == 0
         assert writer.erase("shiyi forget", "x@1") == 2
         assert writer.write((), key="k2", agent="me", reason="again") == 2
-        assert writer.write([Quad(B, P, A)], key="k4", agent="me", reason="more") == 4
+        assert writer.write([Quad(B, P, A)], key="k6", agent="me", reason="more") == 6
         before = set(kb.store.match())
     assert words.value.encode() not in (small_kb / "journal.nq").read_bytes()
     assert literal.value.encode() in (small_kb / "journal.nq").read_bytes()

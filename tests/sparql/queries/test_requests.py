@@ -3,36 +3,9 @@ from pyoxigraph import QuerySolutions, Store
 
 from shiyi.errors import QueryError, TooLargeError
 from shiyi.sparql.queries.requests import MAX_DEPTH, check_query, nest
-from tests.tables import from_table
+from tests.tables import cases, from_table
 
-SERVICE = [
-    "SELECT * { SERVICE <http://e.org/> { ?s ?p ?o } }",
-    "SELECT * { service <http://e.org/> { ?s ?p ?o } }",
-    "SELECT * { SERVICE SILENT <http://e.org/> { ?s ?p ?o } }",
-    "SELECT * { SERVICE <\\u0068ttp://e.org/> { ?s ?p ?o } }",
-    "SELECT * {SERVICE#}\n<http://e.org/> { ?s ?p ?o } }",
-    "PREFIX e: <http://e.org/> SELECT * { SERVICE e:x { ?s ?p ?o } }",
-    "PREFIX : <http://e.org/> SELECT * {SERVICE:x{ ?s ?p ?o } }",
-    "SELECT * { VALUES ?e { <http://e.org/> } SERVICE ?e { ?s ?p ?o } }",
-    "SELECT * { SERVICE?e{ ?s ?p ?o } }",
-    "ASK { FILTER EXISTS { SERVICE <http://e.org/> { ?s ?p ?o } } }",
-    "SELECT * { { SELECT ?x { SERVICE <http://e.org/> { ?x ?p ?o } } } }",
-    'SELECT * { BIND("#" AS ?x) SERVICE <http://e.org/> { ?s ?p ?o } }',
-    "SELECT * { BIND('''it's \"''' AS ?x) SERVICE <http://e.org/#> { ?s ?p ?o } }",
-    "SELECT * { ?s ?p ?o . FILTER(?s < ?o) SERVICE <http://e.org/> { ?s ?p ?o } }",
-]
-
-GOOD = [
-    "SELECT * { ?s ?p ?o }",
-    "SELECT ?service { ?service ?p 'SERVICE <http://e.org/> { }' }",
-    "SELECT * { <http://e.org/SERVICE> ?p ?o } # SERVICE <http://e.org/> { }",
-    "PREFIX service: <http://e.org/> SELECT * { ?s service:p ?o }",
-    "PREFIX e: <http://e.org/insert> ASK { ?s e:delete ?o }",
-    "BASE <http://e.org/> CONSTRUCT WHERE { ?s ?p ?o }",
-    "DESCRIBE <http://e.org/drop>",
-    "SELECT * { BIND('((((' AS ?x) }",
-    "",
-]
+SERVICE = [text for (text,) in cases("sparql", "service_forms")]
 
 
 @pytest.mark.parametrize("text", SERVICE)
@@ -47,7 +20,7 @@ def test_service_keyword_is_refused_without_isolation(text: str) -> None:
         check_query(text, 10_000, network_blocked=False)
 
 
-@pytest.mark.parametrize("text", GOOD)
+@from_table
 def test_keywords_inside_literals_and_comments_are_allowed(text: str) -> None:
     check_query(text, 10_000)
 
@@ -77,34 +50,16 @@ def test_a_lone_surrogate_is_no_text() -> None:
         check_query("ASK { ?s ?p '\ud800' }", 1000)
 
 
-NESTED = [
-    "{ ?x e:p ?b . ?a e:p ?x . }",
-    "{ ?a e:p ?x . # a remark }\n ?x a ?t . ?z e:p ?x }",
-    "{ ?a e:p ?x . ?x e:p <urn:e:c>. FILTER(?x != ?a && STR(?x) != '{') . FILTER(?x != ?y) }",
-]
-PLAIN = [
-    "{ ?a e:p ?b FILTER(?b = e:c || ?a = e:b) }",
-    "{ ?a e:p ?x . ?x e:p 'a text' }",
-    "{ ?a e:p ?x ; e:p ?b }",
-    "{ ?a e:p/e:p ?x . ?x e:p ?z }",
-    "{ ?a e:p ?x . OPTIONAL { ?x e:p ?z } }",
-    "{ ?a e:p _:x . _:x e:p ?z }",
-    "{ ?v e:p ?w . ?w e:p ?z }",  # nothing outside links it
-    "{ ?a e:p ?x . ?x e:p ?z . BIND(1 AS ?n) }",
-    "{ ?a e:p ?x FILTER(?x != e:b) ?x e:p ?z }",
-]
-
-
 @pytest.mark.parametrize("negation", ["", "NOT "])
-@pytest.mark.parametrize("exists", [*NESTED, *PLAIN])
-def test_exists_written_for_engine_says_same(exists: str, negation: str) -> None:
+@from_table
+def test_exists_written_for_engine_says_same(exists: str, nested: bool, negation: str) -> None:
     store = Store()
     store.update(
         "PREFIX e: <urn:e:> INSERT DATA { e:a e:p e:b . e:b e:p e:c . e:c e:p e:d , e:a . e:b a e:T }"
     )
     query = f"SELECT * {{ ?a <urn:e:p> ?y FILTER {negation}EXISTS {exists} }} ORDER BY ?a ?y"
     text = f"PREFIX e: <urn:e:> {query}"
-    assert (nest(text) == text) == (exists in PLAIN)
+    assert (nest(text) != text) == nested
     results = [store.query(name) for name in (text, nest(text))]
     first, second = (
         list(map(str, result)) for result in results if isinstance(result, QuerySolutions)

@@ -132,7 +132,7 @@ def sign_in_routes(
         result = people.find(name)
         proof = devices.accounts().get(name, "") or ("code" if _code_step(result) else "")
         lockout.check(name, address, proof)
-        if result and _verify_login(result, people):
+        if _verify_login(result, people) and result:  # an unknown name takes as long
             lockout.right(name, address, proof)
             audit.note("signed in", result.name, address=address)
             begin(result)

@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 from urllib.parse import quote
 
@@ -355,10 +355,15 @@ def _vocabulary_page(site: Site, cache: PageCache) -> str:
 
 
 def _related_concepts(site: Site, reader: Reader, concept: ConceptView) -> list[Thing]:
-    """Return the concepts that a definition names, and those of the same name."""
-    same = site.complete(concept.name.label, choose_language(), _FEW)
-    results = [suggestion.iri for suggestion in same if suggestion.label == concept.name.label]
-    results += [mention.iri or "" for mention in site.link(concept.definition)]
+    """Return the concepts of the same name, and those that a definition names."""
+    names = [Literal(concept.name.label, language=each) for each in ("zh", "en")]
+    found = (
+        site.store.match(None, predicate, name, DefaultGraph())
+        for predicate in (SKOS.prefLabel, SKOS.altLabel)
+        for name in names
+    )
+    results = [text(quad.subject) for quad in islice(chain.from_iterable(found), _FEW)]
+    results += [mention.iri or "" for mention in site.link(concept.definition, guess=False)]
     shown = {concept.iri, "", *(statement.other.iri for statement in concept.statements)}
     return [reader.thing(NamedNode(iri)) for iri in dict.fromkeys(results) if iri not in shown]
 

@@ -171,8 +171,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     def answer(request: AskRequest) -> Answer:
         return ask(living.current, request, model)
 
-    def link(text: str) -> Sequence[Mention]:
-        return living.current.linker.link(text)
+    def link(text: str, guess: bool = True) -> Sequence[Mention]:
+        return living.current.linker.link(text, guess=guess)
 
     def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
         linker = living.current.linker

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from shiyi.answering.conversation import Conversation
 from shiyi.answering.generation.text_to_sparql import QueryRun
@@ -102,13 +102,20 @@ class WriteAccess:
     remote: bool = False  # there is no updater, since the quads lie in a remote store
 
 
+class TextLinking(Protocol):
+    """Find the mentions of a text."""
+
+    def __call__(self, text: str, guess: bool = True) -> Sequence[Mention]:
+        """Return names and, with ``guess``, what is only like one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One open knowledge base and what can be asked of it."""
 
     store: QuadStore
     ask: Callable[[AskRequest], Answer]
-    link: Callable[[str], Sequence[Mention]]
+    link: TextLinking
     complete: Callable[[str, str, int], Sequence[Suggestion]]
     free: PooledQueries
     release: str
