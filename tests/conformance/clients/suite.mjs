@@ -2,6 +2,7 @@
 // node suite.mjs ADDRESS, in the folder that has node_modules
 
 import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -49,6 +50,50 @@ const cases = [
     const source = { type: "sparql", value: `${base}/sparql/rdf11` };
     const query = `${rdf} SELECT * { ?claim rdf:subject <https://w3id.org/shiyi/id/substance-gouqizi> }`;
     return atLeast(await rows(source, query), 20, "claims");
+  }],
+  ["rdf-validate-shacl", "VoID and DCAT by the published shapes of DCAT-AP 3.0.1", async () => {
+    const { Parser, Store } = (await tool("n3")).default;
+    const parsed = (turtle) => new Store(new Parser().parse(turtle));
+    const file = new URL("../../data/vendor/dcat-ap-3.0.1-shapes.ttl", import.meta.url);
+    const validator = new (await tool("rdf-validate-shacl")).default(parsed(readFileSync(file, "utf8")));
+    const data = parsed(await text(`${base}/.well-known/void`, "text/turtle"));
+    const { conforms, results } = await validator.validate(data);
+    if (!conforms) throw new Error(`${results[0].focusNode.value} ${results[0].path?.value}`);
+    const bare = new Store([...data].filter((quad) => !quad.predicate.value.endsWith("/title")));
+    if ((await validator.validate(bare)).conforms) throw new Error("a description without titles passes");
+    return `${data.size} triples, valid`;
+  }],
+  ["@triply/yasgui", "asks /sparql from another origin, in Chromium, and shows a table", async () => {
+    const puppeteer = require("puppeteer-core");
+    const built = join(process.cwd(), "node_modules/@triply/yasgui/build");
+    const query = "SELECT * { ?s a <https://w3id.org/shiyi/vocab#Dish> } LIMIT 7";
+    const page = `<!doctype html><link rel="stylesheet" href="/yasgui.min.css"><div id="place"></div>
+<script src="/yasgui.min.js"></script><script>
+const requestConfig = { endpoint: ${JSON.stringify(`${base}/sparql`)} };
+const { yasqe } = new Yasgui(document.getElementById("place"), { requestConfig }).getTab();
+yasqe.setValue(${JSON.stringify(query)});
+yasqe.query();
+</script>`;
+    const files = createServer(({ url }, reply) => {
+      const [type, body] = {
+        "/": ["text/html", () => page],
+        "/yasgui.min.css": ["text/css", () => readFileSync(join(built, "yasgui.min.css"))],
+        "/yasgui.min.js": ["text/javascript", () => readFileSync(join(built, "yasgui.min.js"))],
+      }[url] ?? ["text/plain", () => ""];
+      reply.setHeader("content-type", type).end(body());
+    });
+    await new Promise((ready) => files.listen(0, "127.0.0.1", ready));
+    const browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+    try {
+      const tab = await browser.newPage();
+      await tab.goto(`http://127.0.0.1:${files.address().port}/`);
+      const rows = ".yasr table.dataTable tbody tr";
+      await tab.waitForSelector(`${rows}, .yasr .errorResult`, { timeout: 60000 });
+      return atLeast(await tab.$$eval(rows, (found) => found.length), 7, "rows");
+    } finally {
+      await browser.close();
+      files.close();
+    }
   }],
   ["openapi-typescript", "a generated client compiles and asks a question", async () => {
     const folder = mkdtempSync(join(process.cwd(), "typed-"));
