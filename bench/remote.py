@@ -1,15 +1,16 @@
 """What a remote store costs beside the store of one's own: opening, answers, pages, shipped queries.
 
-``python bench/remote.py KB [ENGINE …]`` puts the base into each engine that is installed (``oxigraph``,
+``python bench/remote.py KB [ENGINE …] [--size idisk]`` puts the base into each engine that is installed (``oxigraph``,
 ``virtuoso``), takes the same measures over it as over the base itself, in one run, and prints a table.
 """
 
+import argparse
 import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from grown import SIZES, grow
 from tests.support.remote_servers import Server, oxigraph, virtuoso
 
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
@@ -54,6 +56,9 @@ def measures(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "first time of each question, at most", f"{max(answered):.2f} s"
         warm = [spent(partial(ask, runtime, AskRequest(q))) for q in QUESTIONS * 5]
         yield "the same again, median", f"{statistics.median(warm) * 1000:.0f} ms"
+        if settings.store:
+            shared = replace(settings, remote=replace(settings.remote, shared=True))
+            yield "open where others write too", f"{spent(partial(open_runtime, shared)):.1f} s"
         names = [n for n in query_names() if n not in BULK and "SELECT" in Query.named(n).text]
         took, failed = dict[str, float](), list[str]()
         for name in names:
@@ -79,6 +84,12 @@ def count_rows(base: KnowledgeBase, name: str) -> int:
     return sum(1 for _ in base.store.select(Query.named(name).text))
 
 
+def open_runtime(settings: Settings) -> None:
+    """Open what answers questions."""
+    with KnowledgeBase.of(settings) as base:
+        Runtime.open(base, settings)
+
+
 def spent(run: Callable[[], object]) -> float:
     """Return how many seconds a call takes."""
     start = time.perf_counter()
@@ -93,7 +104,7 @@ def remote_settings(engine: str, kb: Path) -> Iterator[tuple[Settings, float]]:
         own = Path(folder) / "kb"
         shutil.copytree(kb, own, ignore=shutil.ignore_patterns("snapshots", "*.jsonl"))
         with ENGINES[engine](Path(folder) / "store") as (address, remote):
-            remote = replace(remote, timeout=300.0)
+            remote = replace(remote, timeout=300.0, shared=False)
             settings = replace(Settings(), kb=own, store=address, remote=remote)
             yield settings, spent(lambda: load_remote(settings))
 
@@ -105,11 +116,11 @@ def reported(store: str, settings: Settings) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def main(kb: str, *engines: str) -> None:
+def main(kb: Path, engines: Iterable[str]) -> None:
     """Print a table of one column a store."""
-    table = {"embedded": dict(reported("embedded", replace(Settings(), kb=Path(kb))))}
-    for engine in engines or ENGINES:
-        with remote_settings(engine, Path(kb)) as (settings, seconds):
+    table = {"embedded": dict(reported("embedded", replace(Settings(), kb=kb)))}
+    for engine in engines:
+        with remote_settings(engine, kb) as (settings, seconds):
             print(f"{engine} holds the base after {seconds:.0f} s", file=sys.stderr, flush=True)
             table[engine] = {
                 "put the base there": f"{seconds:.0f} s",
@@ -121,4 +132,10 @@ def main(kb: str, *engines: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kb", type=Path)
+    parser.add_argument("engines", nargs="*", default=[*ENGINES])
+    parser.add_argument("--size", choices=SIZES, help="the base grown by made-up claims")
+    given = parser.parse_args()
+    where = Path(__file__).parent / "results" / "grow"
+    main(grow(given.kb, *SIZES[given.size], where) if given.size else given.kb, given.engines)

@@ -140,14 +140,14 @@ def test_what_others_write_is_noticed(settings: Settings, exchanged: bool) -> No
             quads = base.store.match(None, SHIYI.confidence, None, DefaultGraph())
             sure = {text_of(quad.object): quad for quad in quads}
             remove = one, two = [sure[min(sure)], sure[max(sure)]]
-            add = [
-                Quad(one.subject, one.predicate, two.object, DefaultGraph()),
-                Quad(two.subject, two.predicate, one.object, DefaultGraph()),
-            ]
+            add = [Quad(a.subject, a.predicate, b.object) for a, b in ((one, two), (two, one))]
         base.store.change(add=add, remove=remove)
         try:
             with pytest.raises(IndexMismatchError, match="others"):
                 _open_state(base, facts.schema, base.store, ())
+            alone = replace(settings, remote=replace(settings.remote, shared=False))
+            with KnowledgeBase.of(alone) as trusted:  # by the journal, without a count
+                _open_state(trusted, facts.schema, trusted.store, ())
             read = Runtime.open(base, settings).facts.by_claim
             assert (new.iri.value in read) == (not exchanged)
         finally:

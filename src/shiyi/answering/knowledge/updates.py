@@ -322,7 +322,7 @@ def _open_state(
     facts = file.facts
     if claims or concepts:
         facts, projection = apply_changes(file.facts, projection, store, claims, concepts)
-    if base.is_remote:
+    if base.is_shared:
         _check_own_writes(base.store, file, facts, {*claims}.difference(hidden))
     return LiveState(facts, projection, changed)
 

@@ -335,6 +335,11 @@ class KnowledgeBase:
         return not isinstance(self.store, OxigraphStore)
 
     @property
+    def is_shared(self) -> bool:
+        """Return whether others may write to the store, past the journal."""
+        return isinstance(self.store, RemoteStore) and self.store.settings.shared
+
+    @property
     def release(self) -> str:
         """Return the digest of the base, ``sha256:…``; what was written since is not in it."""
         return str(self.manifest["release"])
