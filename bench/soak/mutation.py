@@ -66,7 +66,7 @@ EQUIVALENT: Final = (
 _SECONDS: Final = 900.0  # for the tests of one fault
 _UNKNOWN: Final = 3.0  # seconds, of a test that no map has
 _FIRST: Final = 30  # tests, most likely to notice it and of few modules, that run before the others
-_OTHERS: Final = 150.0  # seconds, of tests that do not run a fault's lines in their own process
+_OTHERS: Final = 450.0  # seconds, of tests that do not run a fault's lines in their own process
 _SWAPPED: Final = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",

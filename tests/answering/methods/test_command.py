@@ -93,21 +93,12 @@ def base(starter_kb: Path) -> Iterator[KnowledgeBase]:
 @pytest.fixture
 def choices(tmp_path: Path) -> Path:
     place = tmp_path / "choices.jsonl"
-    rows = [
-        {
-            "id": 1,
-            "question": "枸杞子的药性是？",
-            "answer": "A",
-            "options": {"A": "平", "B": "大寒", "C": "大热", "D": "凉"},
-        },
-        {
-            "id": 2,
-            "question": "与半夏相反的是？",
-            "answer": "B",
-            "options": {"A": "大枣", "B": "川乌", "C": "山药", "D": "莲子"},
-        },
+    asked = {"枸杞子的药性是？": "A 平 大寒 大热 凉", "与半夏相反的是？": "B 大枣 川乌 山药 莲子"}
+    lines = [
+        {"id": n, "question": q, "answer": a, "options": dict(zip("ABCD", of, strict=True))}
+        for n, (q, (a, *of)) in enumerate(((q, o.split()) for q, o in asked.items()), 1)
     ]
-    place.write_text("\n".join(json.dumps(r, ensure_ascii=False) for r in rows), encoding="utf-8")
+    place.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     return place
 
 

@@ -48,6 +48,15 @@ def test_only_graver_interactions_of_a_thing_named(
     assert any(medicine in line for line in lines) is named
 
 
+@from_table
+def test_each_caution_has_its_gravity(
+    runtime: Runtime, question: str, said: str, not_: str
+) -> None:
+    text = ask(runtime, question).text
+    assert said in text
+    assert not_ not in text
+
+
 def test_prohibition_of_any_source_is_stated_as_prohibition(runtime: Runtime) -> None:
     safety, evidences = runtime.safety, runtime.safety.evidences
     english = Verbalizer("en", runtime.facts, evidences)
