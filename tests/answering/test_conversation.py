@@ -238,6 +238,7 @@ def test_a_malformed_context_is_a_clear_400(client: FlaskClient, more: dict[str,
 def test_the_page_carries_the_context_without_a_script(client: FlaskClient) -> None:
     page = client.get("/ask", query_string={"q": "失眠吃什么好？"}).get_data(as_text=True)
     assert page.count('name="context"') >= 2  # the replies, and every other form that asks on
+    assert page.partition('name="reply"')[0].count(">是入睡难") == 1  # asked where it is answered
     context = json.dumps({"questions": ["失眠吃什么好？"], "asked": ["是否怀孕？"]})
     again = client.get(
         "/ask",

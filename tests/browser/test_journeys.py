@@ -17,6 +17,11 @@ pytestmark = pytest.mark.browser
 ActionChains = pytest.importorskip("selenium.webdriver.common.action_chains").ActionChains
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 SLEEP = quote("失眠吃什么好？")
+WIDE_PAGES = (
+    "/compare?ids=substance-mung,substance-ginger,substance-goji,substance-lily", "/dishes",
+    "/constitution", "/statistics", "/browse?class=Food", "/nothing",
+    "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+40",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +141,8 @@ def test_a_medicine_is_completed_from_pinyin_and_checked(driver: Any, address: s
     assert driver.find_element("css selector", ".suggestions li").text.startswith("华法林")
     field.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
     assert field.get_attribute("value") == "华法林"
+    asked = "return performance.getEntriesByType('resource').filter((e) => e.name.includes('q='))"
+    assert driver.execute_script(asked) == []  # names travel in the body
     field.send_keys(Keys.ENTER)
     driver.find_element("css selector", ".warnings")
     assert "枸杞子" not in foods(driver)
@@ -190,13 +197,8 @@ def test_rows_that_are_seen_are_downloaded_in_order(
     assert [head.text for head in heads][:3] == ["from", "relation", "to"]
     driver.find_element("id", "narrow").send_keys("nature")
     click(driver, next(head for head in heads if head.text == "to"))
-    seen = [
-        element.text.removesuffix(" en")
-        for element in driver.find_elements(
-            "css selector", ".results-table tbody tr td:nth-child(3)"
-        )
-        if element.is_displayed()
-    ]
+    cells = driver.find_elements("css selector", ".results-table tbody tr td:nth-child(3)")
+    seen = [cell.text.removesuffix(" en") for cell in cells if cell.is_displayed()]
     click(driver, driver.find_element("css selector", "[data-seen]"))
     file = downloads / "shiyi.csv"
     for _ in range(100):
@@ -272,15 +274,7 @@ def test_cards_and_tables_fit_screen_in_both_languages(
 ) -> None:
     sized(driver, width)
     try:
-        for path in (
-            "/compare?ids=substance-mung,substance-ginger,substance-goji,substance-lily",
-            "/constitution",
-            "/statistics",
-            "/dishes",
-            "/browse?class=Food",
-            "/nothing",
-            "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+40",
-        ):
+        for path in WIDE_PAGES:
             for language in ("zh", "en"):
                 driver.get(f"{address}{path}{'&' if '?' in path else '?'}lang={language}")
                 wide = driver.execute_script("return document.documentElement.scrollWidth")
@@ -410,10 +404,8 @@ def test_numbers_of_a_query_are_drawn_as_bars(driver: Any, address: str) -> None
     click(driver, tab)
     names = [element.text for element in driver.find_elements("css selector", ".bars dt")]
     assert names == ["one", "two", "three"]
-    bars = [
-        element.rect["width"]
-        for element in driver.find_elements("css selector", ".bars .bar-value")
-    ]
+    found = driver.find_elements("css selector", ".bars .bar-value")
+    bars = [element.rect["width"] for element in found]
     assert [round(item / bars[1], 2) for item in bars] == [0.25, 1, 0.5]
 
 

@@ -17,6 +17,8 @@ for (const box of document.querySelectorAll(".operation")) {
     }
     const body = form.elements["(body)"]?.value;
     const init = body ? { method, body, headers: { "Content-Type": "application/json" } } : { method };
+    const token = document.getElementById("token").value.trim();
+    if (token) init.headers = { ...init.headers, Authorization: `Bearer ${token}` };
     reply.hidden = false;
     try {
       const got = await fetch(query.size ? `${address}?${query}` : address, init);

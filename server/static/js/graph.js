@@ -180,7 +180,7 @@
       const { x, y } = at.get(n.id);
       const text = svg("text", {}, ...n.text.map((line, i) => svg("tspan", { x: x.toFixed(1), y: (y + 4.5 + (i - (n.text.length - 1) / 2) * 18).toFixed(1) }, line)));
       const box = svg("rect", { x: (x - n.wide / 2).toFixed(1), y: (y - n.high / 2).toFixed(1), width: n.wide.toFixed(1), height: n.high, rx: { person: n.high / 2, complaint: 2, medicine: 11 }[n.look] ?? 7 });
-      made.push(svg(n.href ? "a" : "g", { class: `g-node ${n.look}${n.seed ? " seed" : ""}`, href: n.href || undefined, "data-node": n.id, "aria-label": n.href ? n.label : undefined }, box, text));
+      made.push(svg(n.href ? "a" : "g", { class: `g-node ${n.look}${n.seed ? " seed" : ""}`, href: n.href || undefined, "data-node": n.id, "aria-label": n.href && !n.text.at(-1).endsWith("…") ? n.label : undefined }, box, text));
     }
     const xs = data.nodes.flatMap((n) => [at.get(n.id).x - n.wide / 2, at.get(n.id).x + n.wide / 2]);
     const ys = data.nodes.flatMap((n) => [at.get(n.id).y - n.high / 2, at.get(n.id).y + n.high / 2]);

@@ -54,7 +54,8 @@ class Completion {
     this.request?.abort();
     this.request = new AbortController();
     try {
-      const reply = await fetch(`/api/complete?limit=${this.kinds ? 40 : 8}&q=${encodeURIComponent(words)}`, { signal: this.request.signal });
+      const body = new URLSearchParams({ q: words, limit: this.kinds ? 40 : 8 }); // posted: it may tell of a person
+      const reply = await fetch("/api/complete", { method: "POST", body, signal: this.request.signal });
       if (!reply.ok) return;
       const found = (await reply.json()).completions;
       this.show((this.kinds ? found.filter((each) => this.kinds.includes(each.kind)) : found).slice(0, 8));
@@ -225,7 +226,7 @@ class Asking {
     const main = document.getElementById("main");
     main.innerHTML = html; // nosemgrep: html-from-a-text - our own page, made from the same template as /ask
     document.title = title;
-    history.pushState({}, "", addressOf(this.fields)); // a question alone, and nothing of a person
+    history.pushState({}, "", main.querySelector(".remembered") ? "/ask" : addressOf(this.fields)); // a question alone, and nothing of a person
     shown = location.pathname + location.search;
     remember(this.fields.get("q"));
     enhance(main);
@@ -430,10 +431,10 @@ addEventListener("keydown", (event) => { if (event.key.toLowerCase() === "k" && 
 for (const each of $$("[data-palette]")) each.addEventListener("click", callPalette);
 // the other language: the same question, its profile and what came before, in the body again
 for (const link of $$("[data-language]")) link.addEventListener("click", (event) => {
-  const form = document.querySelector("form#again");
-  if (!form || addressOf(new URLSearchParams(new FormData(form))) !== "/ask") return;
+  const form = document.querySelector("form#again") || document.querySelector(".matrix") && document.getElementById("cabinet");
+  if (!form || form.id === "again" && addressOf(new URLSearchParams(new FormData(form))) !== "/ask") return;
   event.preventDefault();
-  form.action = `/ask?lang=${link.lang.slice(0, 2)}`;
+  form.action = `${form.getAttribute("action")}?lang=${link.lang.slice(0, 2)}`;
   form.submit();
 });
 addEventListener("beforeprint", () => { 

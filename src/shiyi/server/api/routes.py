@@ -104,6 +104,8 @@ OPERATIONS: Final = (
               models.Check, _BAD, body=requests.CheckRequest),
     Operation("get", "/api/complete", "complete", "Complete a name",
               models.Completions, _BAD, ("q", "limit")),
+    Operation("post", "/api/complete", "completePosted", "Complete a name sent in the body",
+              models.Completions, _BAD, body=_FORM),
     Operation("get", "/api/search", "search", "Search concepts, claims, pages and queries",
               models.SearchResults, _BAD, ("q",)),
     Operation("get", "/api/timeline", "timeline", "Who states what of a thing, and when",
@@ -327,9 +329,11 @@ def api(site: Site, cache: PageCache) -> Blueprint:
     def stream() -> Response:
         return _stream(site, read_question(site), cache)
 
-    @routes.get("/complete")
+    @routes.route("/complete", methods=["GET", "POST"])  # what somebody takes is posted
     def complete() -> Response:
-        query = parse_request(CompletionQuery, request.args.to_dict(), site, strict=False)
+        query = parse_request(CompletionQuery, request.values.to_dict(), site, strict=False)
+        if request.method == "POST":
+            return Response(_completions(site, query), content_type="application/json")
         return cache.response(lambda: _completions(site, query), "application/json")
 
     _read_texts(routes, site)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache as once
@@ -27,8 +27,10 @@ from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.server.api.requests import (
+    Profile,
     answer_turn,
     find_pivots,
+    parse_request,
     parse_shared_question,
     profile_values,
     read_form,
@@ -91,12 +93,7 @@ def is_personal(form: Mapping[str, str]) -> bool:
 
 def _as_json(form: MultiDict[str, str], answer: Answer) -> str:
     """Return the body of ``POST /api/ask`` that asks the same."""
-    profile = {key: value for key, value in profile_values(form).items() if value}
-    if "age" in profile:
-        profile["age"] = float(profile["age"])
-    for key in ("pregnant", "lactating"):
-        if key in profile:
-            profile[key] = profile[key] == "true"
+    profile = parse_request(Profile, profile_values(form), strict=False).to_value().to_json()
     body: dict[str, object] = {"question": answer.question, "method": answer.method}
     body |= {key: form[key] for key in ("school", "overlay") if form.get(key)}
     body |= {"profile": profile} if profile else {}
@@ -222,7 +219,7 @@ def render_html(markdown: str, citations: dict[int, str], label: str = "citation
             return found[0]
         return (
             f'<a class="cite" href="#citation-{number}" title="{escape(citations[number])}" '
-            f'aria-label="{escape(label)} {number}">{number}</a>'
+            f'aria-label="{escape(label)} {number}: {escape(citations[number])}">{number}</a>'
         )
 
     pieces = _PIECE.split(html)
@@ -344,8 +341,10 @@ def cut_lead(opening: Markup, language: str) -> tuple[Markup, Markup]:
     return Markup(first), Markup(rest.strip())  # noqa: S704 - parts of what rendered() cleaned
 
 
-def split_repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Markup]:
-    """Part paragraphs that cite only what the warnings cite from the others.
+def split_repeated(
+    opening: Markup, warned: frozenset[int], asked: Collection[str] = ()
+) -> tuple[Markup, Markup]:
+    """Part paragraphs that cite only what the warnings cite from the others; omit what is asked.
 
     >>> split_repeated(Markup('<p>a<a class="cite" href="#c">1</a></p><p>b</p>'), frozenset({1}))[0]
     Markup('<p>b</p>')
@@ -353,6 +352,8 @@ def split_repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Mar
     shown: list[str] = []
     again: list[str] = []
     for text in _PARAGRAPH.findall(str(opening)):
+        if _bare(text) in asked:  # it has a field of its own
+            continue
         numbers = {int(number) for number in _NUMBER.findall(text)}
         (again if numbers and numbers <= warned else shown).append(text)
     return Markup("".join(shown)), Markup("".join(again))  # noqa: S704 - parts of what rendered() cleaned
@@ -394,14 +395,15 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
         return tuple(sorted({numbers[claim] for claim in claims if claim in numbers}))
 
     ranked = sorted(answer.warnings, key=_gravity)
-    html = render_html(answer.text, {each.number: spo(each) for each in answer.citations}, label)
+    cited = {c.number: next((e.source for e in c.evidence), spo(c)) for c in answer.citations}
+    html = render_html(answer.text, cited, label)
     listed = [*(each.text for each in ranked), *answer.follow_up, *answer.missing]
     parts = split_parts(html, listed, paths)
     sentence, opening = (
         (Markup(), parts.opening) if answer.abstained else cut_lead(parts.opening, answer.language)
     )
     warned = frozenset(number for each in ranked for number in numbers_of(each.claims))
-    opening, again = split_repeated(opening, warned)
+    opening, again = split_repeated(opening, warned, {*map(_bare, answer.follow_up)})
     return AnswerView(
         answer,
         build_band(answer, sentence),

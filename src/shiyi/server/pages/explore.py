@@ -512,6 +512,5 @@ def read_things() -> list[str]:
     lines = _NAMES_END.split(text_field("things", text, _MOST_CHARS)) if text.strip() else []
     names = [line.strip() for line in (*lines, *request.form.getlist("thing"))]
     wrong, _, right = request.form.get("replace", "").partition("\t")
-    if right:
-        names = [right if name == wrong else name for name in names]
-    return [name for name in dict.fromkeys(names) if name]
+    chosen = dict.fromkeys(right if right and name == wrong else name for name in names)
+    return [name for name in chosen if name]

@@ -26,7 +26,7 @@ from shiyi.server.http.rate_limit import client_network
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.service_description import service_description
-from shiyi.server.views.remedies import remedy, suggest_faster_query
+from shiyi.server.views.remedies import SLOW, faster, remedy
 from shiyi.server.views.results import ResultsTable, chart, graph
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import GRAPH_TYPES, ResultFormat
@@ -339,7 +339,7 @@ def _page(site: Site, cache: PageCache, asked: FreeQuery | None) -> Response:
         chart=chart(table) if table else None,
         drawing=graph(table, cache.reader()) if table else None,
         remedy=remedy(asked.text, fault) if asked and fault else None,
-        faster=suggest_faster_query(asked.text, seconds) if asked else "",
+        faster=faster(asked.text) if asked and seconds > SLOW else "",
     )
     response = Response(page, status, content_type="text/html; charset=utf-8")
     response.vary.add("Accept")

@@ -18,7 +18,7 @@ _KEYWORDS: Final = (
     "SERVICE", "EXISTS", "REDUCED",
 )  # fmt: skip
 _AROUND: Final = 2  # lines shown before and after the one with the fault
-_SLOW: Final = 0.5  # seconds from which another form is offered
+SLOW: Final = 0.5  # seconds from which another form is offered
 _REIFIED: Final = re.compile(r"(rdf:reifies\s+)(\?\w+)")
 _PARTS: Final = ("SUBJECT", "PREDICATE", "OBJECT")
 
@@ -42,6 +42,8 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
     'prefix'
     >>> remedy('SELECT * { ?s ?p ?o FILTER(lang(?o) = "en" }', {"line": 1, "column": 43}).key
     'bracket'
+    >>> remedy("SELECT * { ?s ?p ?o }}", {"line": 1, "column": 22}).key
+    'extra_brace'
     """
     line, column = int(problem.get("line") or 0), int(problem.get("column") or 1)
     every = query.split("\n")
@@ -49,11 +51,8 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
     shown = tuple((at + 1, each) for at, each in enumerate(every) if line and first <= at < last)
     key, values, better = _find_fault(query, line, column)
     if not line:
-        key, values, better = (
-            ("slow", {}, faster(query))
-            if int(problem.get("status") or 0) in {408, 503, 504}
-            else ("", {}, "")
-        )
+        is_slow = int(problem.get("status") or 0) in {408, 503, 504}
+        key, values, better = ("slow", {}, faster(query)) if is_slow else ("", {}, "")
     return Remedy(key, values, shown, better)
 
 
@@ -70,6 +69,8 @@ def _find_fault(query: str, line: int, column: int) -> tuple[str, dict[str, str]
     unclosed = plain.count("{") - plain.count("}")
     if unclosed > 0:
         return "brace", {}, query.rstrip() + "\n" + "}" * unclosed
+    if unclosed < 0:
+        return "extra_brace", {}, ""
     if plain.count("(") > plain.count(")"):
         return "bracket", {}, ""
     lines = query.split("\n")
@@ -99,11 +100,6 @@ def declare_prefixes(query: str) -> str:
     texts = set(_USED.findall(_DECLARED.sub("", plain))) - set(_DECLARED.findall(query))
     lines = [f"PREFIX {name}: <{PREFIXES[name]}>\n" for name in sorted(texts & set(PREFIXES))]
     return "".join(lines) + query
-
-
-def suggest_faster_query(query: str, seconds: float) -> str:
-    """Return a form of a query that took long and may be faster, or ""."""
-    return faster(query) if seconds > _SLOW else ""
 
 
 def faster(query: str) -> str:
