@@ -7,6 +7,7 @@ from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.recommendation.candidates import Candidate, Candidates
 from shiyi.answering.recommendation.cautions import write_vetoed
 from shiyi.answering.retrieval.paths import Retrieval
+from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.differentiation import Pattern
 from shiyi.answering.wording.draft import (
     AnswerContext,
@@ -102,6 +103,9 @@ def _write_opening(
             part.opening.item(*_choices(context, "o_open", reasons))
         else:
             part.opening.add(verbalizer.verbalize("o_undecided"))
+            for branch in ("hot", "cold"):
+                for found in _plainest_reservation(context, choice, branch):
+                    part.opening.add(verbalizer.state_finding(found), *found.stated_claims)
         return
     pieces: list[Piece] = []
     if differential.leaning and context.parsed.ailments:
@@ -121,6 +125,20 @@ def _write_opening(
     results = [*spaced, *(_choices(context, "o_recommend", reasons) if chosen else nothing)]
     if results:
         part.opening.item(*results)
+
+
+def _plainest_reservation(
+    context: AnswerContext, choice: Candidates, branch: str
+) -> tuple[Finding, ...]:
+    """Return why one candidate has to wait: the one with most against it, of fewest ingredients."""
+    waiting = [c for c in choice.waiting if c.branch == branch and c.reservations]
+
+    def place(candidate: Candidate) -> tuple[int, int, str]:
+        grave = sum(f.severity == "contraindicated" for f in candidate.reservations)
+        parts = context.facts.of(candidate.iri, SHIYI.hasIngredient)
+        return -grave, len(parts), candidate.iri
+
+    return min(waiting, key=place).reservations[:1] if waiting else ()
 
 
 def _choices(context: AnswerContext, key: str, reasons: Iterable[tuple[str, Piece]]) -> list[Piece]:
