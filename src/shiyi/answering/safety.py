@@ -275,7 +275,7 @@ class Safety:
     def _drugs(self, material: str, drugs: Iterable[str]) -> Iterator[Finding]:
         for drug in drugs:
             for broader in (*self.facts.above(drug), *self.facts.below(drug)[1:]):
-                for part, made_of in self._parts(material):
+                for part, made_of in self._parts(material) or ((material, ()),):  # a medicine
                     for fact in self.facts.between(part, broader):
                         if fact.predicate in INTERACTION and fact.positive and not fact.derived:
                             through = (

@@ -118,6 +118,8 @@ def _write_forms(
     forms = _forms if method in BY_PATHS else partial(_reporters, method=method)
     for form in forms(context, retrieved, runtime):
         part.extend(form(context))
+    if method in BY_PATHS and not (_rests(part) or parsed.urgent or beyond):
+        _write_joins(context, part)
     least = runtime.settings.answer.recommend_from
     written = method != "none" and not (parsed.urgent or beyond)
     if written and _reports(context, retrieved, part, method):
@@ -138,6 +140,19 @@ def _write_forms(
     if not (_rests(part) or beyond or parsed.urgent or part.opening.lines):
         plain_ = verbalizer.verbalize("o_not_known")
         part.opening.add(write_none(verbalizer.language) if method == "neighbourhood" else plain_)
+
+
+def _write_joins(context: AnswerContext, part: Contribution) -> None:
+    """Write what joins the things named, else their record, where the form asked for has none."""
+    related = context.parsed.frame.has_cue("related")
+    found = write_relations(context, harms=True)
+    things = list_things(context.parsed) if related else ()
+    if things and not (_rests(found) or context.parsed.meets_anything()):
+        found = write_record(context, things)
+    if _rests(found):
+        lines, part.opening.lines = part.opening.lines, []
+        part.extend(found)
+        part.opening.lines += [] if related else lines
 
 
 def _rests_on(line: Line, predicate: NamedNode) -> bool:

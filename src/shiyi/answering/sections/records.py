@@ -133,8 +133,8 @@ def _of_relations(
     return next(has, group[0]) if predicates else group[0]
 
 
-def write_relations(context: AnswerContext) -> Contribution:
-    """Write what is recorded between two of the things named; warnings are left to the check."""
+def write_relations(context: AnswerContext, *, harms: bool = False) -> Contribution:
+    """Write what is recorded between two of the things named; warnings only with ``harms``."""
     part, facts, schema = Contribution(), context.facts, context.facts.schema.properties
     ends = [(f.iri, *f.also) for f in context.parsed.frame.focus if f.iri][:_MOST_ENDS]
     relations = context.parsed.frame.wanted.relations if context.parsed.wants("property") else ()
@@ -149,7 +149,7 @@ def write_relations(context: AnswerContext) -> Contribution:
         known = schema.get(local_name(fact.predicate.value))
         if local_name(fact.predicate.value) in relations:
             continue
-        if len(part.opening.lines) < _MOST_LINES and not (known and known.is_safety):
+        if len(part.opening.lines) < _MOST_LINES and (harms or not (known and known.is_safety)):
             relation = facts.property_label(fact.predicate, context.verbalizer.language)
             values = {"x": context.verbalizer.name(fact.subject), "p": relation}
             name = context.verbalizer.name(fact.object)

@@ -531,7 +531,8 @@ def conclude(
     ]
     if toxic and parsed.wants("may", "how", "dose", "record") and not met:
         return _verdict_on_taking(toxic, part, composed, evidences)
-    if parsed.groups and ((met and warnings) or (parsed.wants("may") and (met or not warnings))):
+    may = parsed.wants("may") and not parsed.frame.has_cue("related")
+    if parsed.groups and ((met and warnings) or (may and (met or not warnings))):
         return _verdict_on_taking(warnings, part, composed, evidences)
     return Verdict("record" if composed.citations else "not_on_record", first)
 

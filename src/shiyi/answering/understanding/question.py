@@ -184,6 +184,7 @@ class Question:
         return self.wants("advice") and bool(reason) and not self.is_only_beyond_food()
 
 
+_OF_MEDICINES: Final = ("may", "compare", "record", "property", "why", "how", "evidence")
 _NEWBORN: Final = 0.25  # years
 _MOST_THINGS: Final = 16  # of one question that are checked together
 _SURE, _GROWN = 0.6, 18  # a probability; years
@@ -226,9 +227,12 @@ def resolve(
 
     asked = [f for f in live if f.role in _ASKED and facts.is_a(f.iri, *MATERIAL)]
     drugs = [f.iri for f in own if f.role == "medicine" and (stop or f.assertion != "denied")]
-    if asked:  # "valerian and barbiturates": each is asked about, and they meet
-        drugs += kinds((f for f in live if f.role == "asked_about"), SHIYI.Drug, SHIYI.DrugClass)
-        drugs = [iri for iri in drugs if iri not in {f.iri for f in asked}]
+    medicines = kinds((f for f in live if f.role == "asked_about"), SHIYI.Drug, SHIYI.DrugClass)
+    named = list(dict.fromkeys((*drugs, *medicines)))
+    if not asked and len(named) > 1 and frame.ask in _OF_MEDICINES:  # one beside the others
+        asked, drugs = [next(f for f in own if f.iri == named[0])], named[1:]
+    elif asked:  # "valerian and barbiturates": each is asked about, and they meet
+        drugs = [iri for iri in named if iri not in {f.iri for f in asked}]
     ailments = tuple(
         x
         for x in kinds((f for f in live if f.role != "allergy"), *AILMENT)
