@@ -58,9 +58,9 @@ def test_gravest_pairs_come_first_with_claims(runtime: Runtime) -> None:
     assert "does not mean no risk" in pairs[-1].reasons[0].text
 
 
-def test_effects_of_medicines_add_up_without_recorded_pair(runtime: Runtime) -> None:
+def test_effects_of_medicines_add_up_beside_recorded_pair(runtime: Runtime) -> None:
     report = checked(runtime, "warfarin", "aspirin", "vitamin D")
-    assert severity(report, "warfarin", "aspirin") == "unrated"
+    assert severity(report, "warfarin", "aspirin") == "major"
     assert {effect.things for effect in report.effects} == {("warfarin", "aspirin")}
     assert all(effect.claims for effect in report.effects)
     assert all("arfarin and aspirin" in effect.text for effect in report.effects)

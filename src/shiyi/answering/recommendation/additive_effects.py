@@ -220,7 +220,8 @@ def repeats(verbalizer: Verbalizer, one: Iterable[str], other: Iterable[str]) ->
 
 def write_duplicates(context: AnswerContext, part: Contribution) -> None:
     """Warn of each medicine that two named or used medicines are or combine."""
-    drugs = dict.fromkeys((*context.parsed.drugs, *context.parsed.person.drugs))
+    parsed = context.parsed
+    drugs = dict.fromkeys((*parsed.materials, *parsed.drugs, *parsed.person.drugs))
     for one, other in itertools.combinations(drugs, 2):
         for text in repeats(context.verbalizer, (one,), (other,)):
             part.warnings.append(SafetyWarning("caution", text, ()))

@@ -73,8 +73,7 @@ def write_opening(
             _stop(context, part)
         return
     _allergic(context, part)
-    if len({*question.drugs, *question.person.drugs}) > 1:
-        write_duplicates(context, part)
+    write_duplicates(context, part)
     if question.wants("stop_medicine"):
         _stop(context, part)
     if (question.frame.topics or question.is_only_beyond_food()) and not answered:
