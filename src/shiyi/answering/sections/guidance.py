@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shiyi.answering.knowledge.facts import AILMENT, Fact
+from shiyi.answering.knowledge.facts import AILMENT, Fact, Facts
 from shiyi.answering.safety import Finding
 from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.question import CHILDREN, Question
@@ -36,6 +36,7 @@ _PAIRED: Final = frozenset({"timing", "amount", "use", "reason"})  # a judgement
 _ALLOWING: Final = frozenset({"yes", "limited"})
 _GRAVE: Final = frozenset({"no", "ask"})
 _OF_THINGS: Final = ("property", "meaning", "regulation")  # asks for which nobody matters
+_NUTRIENTS: Final = (SHIYI.ChemicalEntity, SHIYI.DSIngredient)
 _INFANT: Final = resource("population-infant").value
 _EXPLAINS: Final = cues("wanted")["explains"]  # a judgement that gives its reason
 _OPENS: Final = cues("wanted")["opens-with-verdict"]
@@ -109,15 +110,16 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     """
     parsed = context.parsed
     contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
+    ranked = contents and parsed.frame.has_cue("most") and not parsed.frame.has_cue("of-products")
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
     terms = parsed.of_kind(context.facts, SHIYI.Rule)
     listed = listed and bool(parsed.groups or not terms)
     referred = parsed.is_of_child(under_one=True) and parsed.wants("advice") and parsed.ailments
     if parsed.is_feverish_child() or referred or _TO_CLINIC in parsed.slots:
         return ()
-    if parsed.urgent or parsed.asks_of_unknown() or listed:
+    if parsed.urgent or parsed.asks_of_unknown() or (listed and not ranked):
         return ()
-    named = _list_things(parsed)
+    named = _list_things(parsed, context.facts)
     reach = _reach(context, named)
     topics, opposed = _topics(parsed), _find_opposed(context)
     guides = [
@@ -148,6 +150,11 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
         if g.rank != _OTHER or g.fact.subject in terms or (g.points >= least and not asked)
     ]
     guides = [g for g in near if not _is_overruled(context, g)]
+    if listed:  # what has most of a nutrient: all that is set beside it has to be in a statement
+        conditions = (c for c in parsed.frame.conditions if c.property != "hasNutrient")
+        beside = {value for c in conditions for value in c.value.split("|")[:1]}
+        guides = [g for g in guides if g.topic == "content" and beside <= {*g.about}]
+        guides = [g for g in guides if context.facts.is_a(g.fact.subject, *_NUTRIENTS)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}
     guides.sort(key=lambda each: _order(each, order))
     chosen = _choose(guides, named, len(parsed.groups), topics[0])
@@ -177,7 +184,7 @@ def _is_overruled(context: AnswerContext, guide: Guide) -> bool:
     return any(guide.about and not {*near(iri)}.intersection(guide.about) for iri in against)
 
 
-def _list_things(parsed: Question) -> list[tuple[str, ...]]:
+def _list_things(parsed: Question, facts: Facts) -> list[tuple[str, ...]]:
     """List the things of a question that guidance may be of, each with the senses of its name."""
     single = (
         *parsed.drugs, *parsed.ailments, *parsed.constitutions, *parsed.populations, *parsed.aims,
@@ -189,7 +196,8 @@ def _list_things(parsed: Question) -> list[tuple[str, ...]]:
     if parsed.wants("avoid"):  # what is taken counts whatever else is named
         named += [(drug,) for drug in parsed.person.drugs if (drug,) not in named]
     if not named and parsed.wants("avoid", "advice"):
-        named = [(hazard,) for hazard in parsed.hazards]
+        implied = {f.object for h in parsed.hazards for f in facts.of(h, SHIYI.judgedAs)}
+        named = [(hazard,) for hazard in parsed.hazards if hazard not in implied]
     return named
 
 
@@ -260,8 +268,10 @@ def _topics(parsed: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
     asks = dict.fromkeys((*parsed.asks, *(a.type for a in parsed.frame.asks if a.p >= _LIKELY)))
     kinds = [topic for ask in asks for topic in _BY_ASK.get(ask, ())]
     loose = [topic for topic in cues if topic in _LOOSE]
-    contents = "content" in cues  # "how much sugar" asks for no amount to be taken
-    clear = tuple(t for t in cues if t not in _LOOSE and not (contents and t == "amount"))
+    # "how much sugar" asks for no amount to be taken, "how much sugar a day" does
+    contents = "content" in cues and not parsed.frame.has_cue("per-day")
+    other = "amount" if contents else "content" if "amount" in cues else ""
+    clear = tuple(t for t in cues if t not in _LOOSE and t != other)
     if {"storage", "preparation"}.intersection(clear) and parsed.wants("may"):
         clear = tuple(dict.fromkeys((*clear, "toxicity")))  # whether it can be eaten so
     return clear, tuple(dict.fromkeys((*kinds, *loose)))
@@ -371,7 +381,8 @@ def replaces(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
     open_ = parsed.wants_advice() or parsed.frame.leaning or parsed.asked_groups(context.facts)
     answered = any(g.topic not in _BESIDE or g.rank == _ASKED for g in chosen)
     covered = covers_things(context, chosen, drugs=parsed.wants("may"))
-    return covered and answered and (parsed.is_only_beyond_food() or not open_)
+    ranked = parsed.wants("list", "advice") and {g.topic for g in chosen} == {"content"}
+    return covered and answered and (parsed.is_only_beyond_food() or ranked or not open_)
 
 
 def is_mild(context: AnswerContext, chosen: Sequence[Guide]) -> bool:
@@ -407,7 +418,7 @@ def write_guidance(
             part.shown.add(text)
     part.opening.item(*pieces)
     allergens = context.parsed.person.allergies
-    if allergens and any(guide.topic == "eat" for guide in chosen):
+    if allergens and any(guide.topic in {"eat", "content"} for guide in chosen):
         part.opening.add(verbalizer.verbalize("g_allergy", y=verbalizer.names(allergens)))
     part.concluded = min(map(_conclusion, chosen), key=_KINDS.index, default="")
     return part

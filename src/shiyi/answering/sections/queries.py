@@ -19,6 +19,7 @@ from shiyi.answering.understanding.conditions import (
     is_typed,
 )
 from shiyi.answering.understanding.frame import Condition, Frame
+from shiyi.answering.understanding.patient import Person
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Piece
 from shiyi.answering.wording.verbalization import rating_text
 from shiyi.model.iris import VOCAB
@@ -281,6 +282,7 @@ def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution |
         listing = run_list(store, replace(frame, conditions=conditions), context.facts)
         if listing is None:
             return None
+        listing = _without_allergens(context, listing)
         part.queries.append(listing.query)
         if listing.things or loaded or not asked:
             _write_list(context, part, listing, conditions)
@@ -291,6 +293,16 @@ def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution |
     facts = [f for line in part.opening.lines for f in line.facts]
     part.paths += [f.path(f.subject) for f in facts[:4] if not f.language]
     return part
+
+
+def _without_allergens(context: AnswerContext, listing: Listing) -> Listing:
+    """Return a list without what holds something that the person is allergic to."""
+    own = Person(allergies=context.parsed.person.allergies)
+    if not own.allergies or listing.counts:
+        return listing
+    return replace(
+        listing, things=tuple(t for t in listing.things if not context.safety.check(t, own))
+    )
 
 
 def _ask_ingredient(frame: Frame) -> Frame:

@@ -97,7 +97,7 @@ def _of_profile(context: AnswerContext) -> tuple[str, ...]:
     return tuple(s for s in person.states if s in _STAGES or facts.is_a(s, *classes))
 
 
-_OF_STAGE: Final = ("pregnant", "lactating", "infant", "young-child", "child")
+_OF_STAGE: Final = ("pregnant", "lactating", "infant", "young-child", "child", "adolescent")
 _STAGES: Final = frozenset(resource(f"population-{name}").value for name in _OF_STAGE)
 
 

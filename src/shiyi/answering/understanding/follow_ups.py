@@ -438,7 +438,9 @@ def _carry_over(
     elif ask == "compare" and short:
         focus += _find_compared(frame, [*named, *focus], before, offers, facts)
     if ask == "clarification" and short:
-        ask = asked
+        ask = "dose" if frame.has_cue("of-amount") else asked
+    if ask == "list" and lacks and frame.has_cue("of-regulation", "yes-no"):
+        ask = "regulation"  # "is it on the list"
     concerned = any(f.role in _STATED for f in frame.focus) or bool(frame.patient.states)
     of_anybody = frame.has_cue("who-may-not")
     of_states = (

@@ -39,7 +39,8 @@ _MOST, _GROWN, _OLDEST = 10, 14, 130
 
 
 _STAGES: Final = (
-    ("infant", 0, 1), ("young-child", 0, 3), ("child", 0, 14), ("elderly", 65, 131),
+    ("infant", 0, 1), ("young-child", 0, 3), ("child", 0, 14), ("adolescent", 14, 18),
+    ("elderly", 65, 131),
 )  # fmt: skip
 STAGES: Final = frozenset(f"{ID}population-{name}" for name, _, _ in _STAGES)
 

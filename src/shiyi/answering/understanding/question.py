@@ -190,6 +190,7 @@ _MOST_THINGS: Final = 16  # of one question that are checked together
 _SURE, _GROWN = 0.6, 18  # a probability; years
 _STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
 _MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had
+_MINDED: Final = ("property", "how", "list", "clarification", "advice")  # for what to mind
 _GOOD: Final = frozenset({BENEFIT, "hasEfficacy"})
 _OF_BENEFIT: Final = _GOOD | {"suitableSeason", "hasFoodGroup"}
 _NEVER_OF_FOOD: Final = frozenset({"abortion", "animals"})  # topics, beside any other ask
@@ -323,6 +324,8 @@ def _first_ask(question: Question) -> str:
             first = "may"
     if not question.groups:
         return "advice" if first == "may" and _wishes_in_season(frame) else first
+    if frame.has_cue("minds") and first in _MINDED and not named[len(question.groups) :]:
+        return "avoid"
     if _asks_of_things(frame, first):
         return "may"
     beyond = first in ("out_of_scope", "chitchat") and not frame.topics
