@@ -205,7 +205,7 @@ def _reach(context: AnswerContext, named: Senses) -> Reach:
     """Return the concepts that are named or near, and those that are so of the person."""
     question, reach = context.parsed, defaultdict[str, dict[int, int]](dict)
     every = {each for senses in named for each in senses}
-    states = (*question.person.states, *question.person.drugs)
+    states = (*question.person.states, *question.person.drugs, *question.person.allergies)
     own = [(state,) for state in states if state not in every]
     for origin, senses in enumerate((*named, *own)):
         for place, sense in enumerate(senses):

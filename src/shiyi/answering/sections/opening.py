@@ -57,31 +57,64 @@ def _allergic(context: AnswerContext, part: Contribution) -> None:
 
 def write_opening(
     context: AnswerContext, part: Contribution, country: str, *, answered: bool = False
-) -> None:
+) -> bool:
     """Write what must come before everything: emergencies, medicines, what is left out.
 
-    ``answered`` is whether guidance answers what seems to be no question of food.
+    ``answered`` is whether guidance answers what seems to be no question of food. Return whether
+    what is written is the answer, beside what is recorded against.
     """
-    question, verbalizer = context.parsed, context.verbalizer
+    question, verbalizer, settled = context.parsed, context.verbalizer, False
+    if not question.urgent:
+        settled = _write_lookalikes(context, part, country)
     if question.alarm != "self_harm":
-        _beware(context, part, country)
+        settled |= _beware(context, part, country)
     if question.urgent:
         write_alarms(context, part, country)
         if question.alarm == "self_harm":
-            return
+            return False
         if question.frame.ask == "stop_medicine" and _BLEEDING.isdisjoint(question.emergencies):
             _stop(context, part)
-        return
+        return False
     _allergic(context, part)
     write_duplicates(context, part)
     if question.wants("stop_medicine"):
         _stop(context, part)
-    if (question.frame.topics or question.is_only_beyond_food()) and not answered:
+    beyond = question.frame.topics or question.is_only_beyond_food()
+    if beyond and not (answered or settled):
         _write_outside(context, part)
     _of_whom(context, part)
     _of_turn(context, part)
     if question.frame.has_cue("cure"):
         part.opening.add(verbalizer.verbalize("s_cure"))
+    return settled
+
+
+def _write_lookalikes(context: AnswerContext, part: Contribution, country: str) -> bool:
+    """Write which poisonous things are mistaken for what is gathered or to be distinguished."""
+    question, verbalizer, facts = context.parsed, context.verbalizer, context.facts
+    frame, things, confused = question.frame, question.materials[:_MOST_NAMED], SHIYI.confusedWith
+    pairs = [f for x in things for f in (*facts.of(x, confused), *facts.inverse(x, confused))]
+    pairs = [f for f in pairs if {f.subject, f.object} <= {*things}] or pairs
+    asked = frame.has_cue("of-identity", "of-difference") or "gathered" in question.slots
+    asked = asked or question.wants("compare")
+    place = len(part.opening.lines)
+    for fact in dict.fromkeys(pairs if "resolved" not in question.slots else ()):
+        ends = (fact.subject, fact.object)
+        grades = {end: {p.severity for p in context.safety.poisons(end)} for end in ends}
+        poison = next((end for end in ends if "contraindicated" in grades[end]), "")
+        named = poison in things and not question.wants("may", "dose")
+        if poison and (asked or named or {*ends} <= {*things}):
+            names = {"y": verbalizer.name(poison), "x": verbalizer.name(fact.other(poison))}
+            text = capital(verbalizer.verbalize("o_lookalike", **names), verbalizer.language)
+            text = verbalizer.add_note(text + verbalizer.stop, fact)
+            part.warnings.append(SafetyWarning("contraindicated", text, (fact.claim,)))
+            part.note(fact)
+            part.shown.add(text)
+            part.opening.add(text, fact)
+    part.opening.lines[place + _MOST_MADE :] = []
+    if written := len(part.opening.lines) > place:
+        part.opening.add(_state(context, "s_gathered", country))
+    return written
 
 
 def write_reading(context: AnswerContext, part: Contribution) -> None:
@@ -97,12 +130,8 @@ def _of_whom(context: AnswerContext, part: Contribution) -> None:
     """Write for whom it is answered, where states of somebody else are named."""
     question, verbalizer = context.parsed, context.verbalizer
     if question.theirs:
-        own = question.frame.patient.who in {"self", "general"}
-        part.opening.add(
-            verbalizer.verbalize(
-                "o_theirs" if own else "o_mine", states=_states(context, question.theirs)
-            )
-        )
+        key = "o_theirs" if question.frame.patient.who in {"self", "general"} else "o_mine"
+        part.opening.add(verbalizer.verbalize(key, states=_states(context, question.theirs)))
 
 
 def _stop(context: AnswerContext, part: Contribution) -> None:
@@ -167,9 +196,8 @@ def _write_outside(context: AnswerContext, part: Contribution) -> None:
     if not topics:
         part.opening.add(verbalizer.verbalize("o_scope"))
         return
-    names = join_names(
-        verbalizer.language, [verbalizer.verbalize(f"topic_{topic}") for topic in topics]
-    )
+    named = [verbalizer.verbalize(f"topic_{topic}") for topic in topics]
+    names = join_names(verbalizer.language, named)
     medical = MEDICAL.intersection(topics)
     ask = verbalizer.space + verbalizer.verbalize("o_beyond_doctor") if medical else ""
     part.opening.add(verbalizer.verbalize("o_beyond", topics=names) + ask)
@@ -187,15 +215,23 @@ def _states(context: AnswerContext, left: Iterable[str]) -> str:
     return join_names(verbalizer.language, named)
 
 
-def _beware(context: AnswerContext, part: Contribution, country: str) -> None:
-    """State first what the slots of the question call for: choking, raw beans, a poisoned pet."""
-    question, verbalizer = context.parsed, context.verbalizer
-    for sentence, severity in precautions(question.slots).items():
-        numbers = emergency_numbers(verbalizer.language, country, question.question)
-        known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
-        text = verbalizer.annotate(verbalizer.verbalize(sentence, **numbers), known)
-        part.warnings.append(SafetyWarning(severity, text))
-        part.opening.add(text)
+def _beware(context: AnswerContext, part: Contribution, country: str) -> bool:
+    """State first what the slots call for: choking, raw beans; return whether it is the answer."""
+    called = precautions(context.parsed.slots)
+    for sentence, (severity, _) in called.items():
+        text = _state(context, sentence, country)
+        if all(line.text != text for line in part.opening.lines):
+            part.warnings.append(SafetyWarning(severity, text))
+            part.opening.add(text)
+    return any(alone for _, alone in called.values())
+
+
+def _state(context: AnswerContext, sentence: str, country: str) -> str:
+    """Return a sentence that is common knowledge, with the numbers to call."""
+    verbalizer = context.verbalizer
+    numbers = emergency_numbers(verbalizer.language, country, context.parsed.question)
+    known = kind_words(verbalizer.language, [EvidenceKind.RECALLED])
+    return verbalizer.annotate(verbalizer.verbalize(sentence, **numbers), known)
 
 
 def write_unknown(context: AnswerContext) -> Contribution:

@@ -24,6 +24,7 @@ from shiyi.answering.sections.guidance import (
 )
 from shiyi.answering.sections.lists import (
     find_groups,
+    list_unchecked,
     report,
     write_allergy,
     write_avoid_list,
@@ -59,7 +60,7 @@ from shiyi.answering.sections.terms import (
 )
 from shiyi.answering.sections.verdicts import BARRING, level_of, write_ratings
 from shiyi.answering.understanding.conditions import YEAR
-from shiyi.answering.understanding.question import Question, sanitize_words
+from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
@@ -69,6 +70,7 @@ Form = Callable[[AnswerContext], Contribution]
 _MOST_CHECKED: Final = 8
 _ASKED_SURELY: Final = 0.9
 _MOST_REASONS: Final = 4
+_OF_HARM: Final = frozenset({"identity", "difference", "toxicity"})  # topics
 _OF_CARE: Final = frozenset({"h_caution", "h_doctor"})
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
@@ -90,10 +92,18 @@ def write(
     opened = runtime.settings.answer.evidence == "opened"
     guides = choose_guidance(context, opened=opened) if method in BY_PATHS else ()
     answered = replaces(context, guides)
-    write_opening(context, part, runtime.settings.answer.country, answered=answered)
+    settled = write_opening(context, part, runtime.settings.answer.country, answered=answered)
+    if settled:
+        alike = any(line.facts for line in part.opening.lines)
+        if alike and (telling := [guide for guide in guides if guide.topic in _OF_HARM]):
+            part.extend(write_guidance(context, telling))
+        if parsed.groups and parsed.meets_anything():
+            part.extend(_keep_warnings(context))
+        part.missing += list_unchecked(context)
+        return part
     if answered:
         _write_guidance(context, guides, part)
-        part.missing += _of_profile(context)
+        part.missing += list_unchecked(context)
         return part
     place = len(part.opening.lines)
     _write_forms(context, part, retrieved, runtime, method)
@@ -161,7 +171,8 @@ def _rests_on(line: Line, predicate: NamedNode) -> bool:
 
 def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Contribution) -> None:
     """Write the guidance that answers, and what the safety check finds; what is grave first."""
-    met = context.parsed.groups and context.parsed.meets_anything()
+    eaten = () if "myth" in context.parsed.slots else context.parsed.materials
+    met = eaten and context.parsed.groups and context.parsed.meets_anything()
     checked = _write_warned_verdict(context, chosen) if met else Contribution()
     warned = {claim for each in checked.warnings for claim in each.claims}
     if warned and (_is_barred(context) or not context.parsed.wants("dose")):
@@ -197,7 +208,7 @@ def _write_guidance(context: AnswerContext, chosen: tuple[Guide, ...], part: Con
     guided = write_guidance(context, chosen, first=not (first and checked.opening.lines))
     for each in (checked, guided) if first else (guided, checked):
         part.extend(each)
-    for poison in (p for m in context.parsed.materials for p in context.safety.poisons(m)):
+    for poison in (p for m in eaten for p in context.safety.poisons(m)):
         part.warn(context, poison)
     if context.parsed.wants("evidence") or context.parsed.frame.has_cue("of-effect", "proof"):
         write_ratings(context, part)
@@ -220,7 +231,7 @@ def _write_texts(
 def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrieval) -> None:
     """Add what was not recognised, where the answer depends on it."""
     question, verbalizer = context.parsed, context.verbalizer
-    part.missing += _of_profile(context)
+    part.missing += list_unchecked(context)
     if not (question.urgent or question.is_only_beyond_food()) and _unknown_matters(question):
         words = question.unknown[:3]
         each_one = [verbalizer.verbalize("m_unlinked", word=w) for w in words]
@@ -231,16 +242,6 @@ def _write_missing(context: AnswerContext, part: Contribution, retrieved: Retrie
     part.missing += retrieved.remarks
     if retrieved.notes:
         part.missing.append(verbalizer.verbalize("m_limit"))
-
-
-def _of_profile(context: AnswerContext) -> list[str]:
-    """List what of the profile could not be taken into account."""
-    verbalizer, question = context.verbalizer, context.parsed
-    words = map(sanitize_words, question.person.unknown[:5])
-    results = [verbalizer.verbalize("m_profile", word=word) for word in words]
-    if question.profile.pregnant and question.profile.sex == "male":
-        results.append(verbalizer.verbalize("m_contradiction"))
-    return results
 
 
 def _unknown_matters(parsed: Question) -> bool:

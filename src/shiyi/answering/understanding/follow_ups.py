@@ -41,6 +41,7 @@ _GROWN: Final = 14  # years
 _KIN: Final = cues("people")["kin"]
 _ASKER: Final = frozenset({"self", "general"})
 _REVERSED: Final[dict[AskType, AskType]] = {"advice": "avoid", "avoid": "advice"}
+_HAPPENED: Final = frozenset({"double-dose", "packets", "portion"})  # slots that are told later
 _POINT: Final = "unanswered"  # the cue of a follow-up that names nothing recorded
 _OF_POINTS: Final = frozenset({"may", "how", "dose", "compare", "evidence", "property", "list"})
 _OFFERING: Final = frozenset({"advice", "list"})
@@ -323,7 +324,7 @@ def _exchange(frame: Frame, before: Frame, ask: AskType, facts: Facts, *, same: 
         wanted=_merge_wanted(frame.wanted, before.wanted),
         conditions=_narrow_conditions(old_conditions, frame),
         leaning=frame.leaning or (before.leaning if same else ()),
-        slots=before.slots,
+        slots=(*before.slots, *_HAPPENED.intersection(frame.slots).difference(before.slots)),
         second=(),
     )
 

@@ -18,6 +18,10 @@ from shiyi.ontology.terms import SHIYI
 from shiyi.settings import UnderstandingSettings
 
 _OFFERS: Final = ("advice", "list")  # "which teas clear heat" wishes for teas, and for a list
+_FRAIL: Final = frozenset(  # whom germs in food harm more
+    resource(f"population-{name}").value
+    for name in ("elderly", "pregnant", "infant", "immunosuppressed")
+)
 _PROHIBITS, _ADVISES = "prohibit", "advise"  # slots
 _ASKED: Final = ("asked_about", "eaten", "supplement")
 _OF_FOOD: Final = frozenset({
@@ -97,6 +101,8 @@ class Question:
             results.add("newborn")
         if _FEVER in self.ailments:
             results.add("feverish")
+        if not _FRAIL.isdisjoint(self.person.states):
+            results.add("frail")
         return frozenset(results)
 
     @property

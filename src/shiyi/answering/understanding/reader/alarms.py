@@ -14,8 +14,8 @@ from shiyi.ontology.lexicon import Cues, cue_texts, cues, rows, word_list
 
 _CUES: Final = Cues("emergencies")
 _LATIN: Final = re.compile(r"[a-z]")
-_SIGN: Final = "sign"  # the row of alarms.tsv that says when a sign described is no alarm
 _CALM: Final = "calm"  # rows of alarms.tsv by which the trained reader alone raises no alarm
+_PASSED: Final = "passed"  # rows of alarms.tsv by which a sign that is described raises none
 _COMPLAINTS: Final = frozenset({"signs", "symptom"})  # slots that a denial empties
 _BEFORE: Final = 30  # characters that a denial may begin before what it denies
 
@@ -79,28 +79,28 @@ def alarm_of(slots: Collection[str]) -> str:
     )
 
 
-def is_calm(slots: Collection[str]) -> bool:
+def is_calm(slots: Collection[str], rule: str = _CALM) -> bool:
     """Return whether slots tell of no danger, so that a probability alone raises no alarm.
 
     >>> is_calm({"sickness", "pregnancy"}), is_calm({"sickness", "pregnancy", "chemical"})
     (True, False)
     """
     return any(
-        alarm == _CALM and every.issubset(slots) and none.isdisjoint(slots)
+        alarm == rule and every.issubset(slots) and none.isdisjoint(slots)
         for [alarm], every, none in _rules("alarms")
     )
 
 
-def precautions(slots: Collection[str]) -> Mapping[str, str]:
-    """Return the sentences that slots call for by ``precautions.tsv``, each with its severity.
+def precautions(slots: Collection[str]) -> Mapping[str, tuple[str, bool]]:
+    """Return the sentences that slots call for, each with its severity and if it stands alone.
 
     >>> precautions({"animal", "pet-poison", "taken"})
-    {'s_animal': 'emergency'}
+    {'s_animal': ('emergency', False)}
     """
-    results: dict[str, str] = {}
-    for (severity, sentence), every, none in _rules("precautions"):
+    results: dict[str, tuple[str, bool]] = {}
+    for (severity, sentence, alone), every, none in _rules("precautions"):
         if every.issubset(slots) and none.isdisjoint(slots):
-            results.setdefault(sentence, severity)
+            results.setdefault(sentence, (severity, bool(alone)))
     return results
 
 
@@ -110,8 +110,8 @@ def _rules(table: str) -> tuple[tuple[Sequence[str], frozenset[str], frozenset[s
     results, keys = [], _patterns().keys()
     for *result, filled, empty in rows(table):
         every, none = frozenset(filled.split()), frozenset(empty.split())
-        named = result[0] in (*ALARMS, *WARNINGS, _SIGN, _CALM) and every | none <= keys
-        if not named or not (every or result[0] == _SIGN):
+        named = result[0] in (*ALARMS, *WARNINGS, _CALM, _PASSED) and every | none <= keys
+        if not (named and every):
             raise TableError([f"{table}.tsv: {result} {filled!r} {empty!r}: no alarm or no slot"])
         results.append((result, every, none))
     return tuple(results)
@@ -130,8 +130,7 @@ def emergency_signs(
     >>> emergency_signs(QuestionText.of("I never blacked out"), (), ())
     ()
     """
-    rules = _rules("alarms")
-    if any(alarm == _SIGN and not none.isdisjoint(slots) for [alarm], _, none in rules):
+    if is_calm(slots, _PASSED):
         return ()
     words = text.folded
     if pregnant:
