@@ -233,11 +233,11 @@ def test_disease_with_same_sign_makes_no_patient() -> None:
 
 
 @pytest.mark.parametrize("question", [MUNG_ZH, MUNG_EN])
-def test_what_possible_pattern_forbids_is_not_named(
+def test_what_possible_pattern_forbids_is_named_and_not_advised(
     kitchen_runtime: Runtime, question: str
 ) -> None:
     answer = ask(kitchen_runtime, question)
-    assert not any(name in answer.text.casefold() for name in ("绿豆", "mung"))
+    assert re.search("绿豆.*忌用|[Mm]ung bean.*contraindicated", answer.text)
     assert answer.recommendations == ()
 
 

@@ -430,6 +430,8 @@ def _carry_over(
     focus: list[Focus] = []
     ask: AskType = "may" if short and _asks_in_state(frame, before) else frame.ask
     lacks = not named and (frame.has_cue("pronoun") or not _has_subject(frame, facts))
+    if ask == "list" and lacks and frame.has_cue("of-regulation", "yes-no"):
+        ask = "regulation"  # "is it on the list"
     if short and lacks and (ask not in _WITHOUT_THINGS or frame.has_cue("who-may-not")):
         focus += _things(frame, before, offers, facts)
     pair = [f for f in before.focus if f.role in _THINGS or not f.iri]
@@ -440,8 +442,6 @@ def _carry_over(
         focus += _find_compared(frame, [*named, *focus], before, offers, facts)
     if ask == "clarification" and short:
         ask = "dose" if frame.has_cue("of-amount") else asked
-    if ask == "list" and lacks and frame.has_cue("of-regulation", "yes-no"):
-        ask = "regulation"  # "is it on the list"
     concerned = any(f.role in _STATED for f in frame.focus) or bool(frame.patient.states)
     of_anybody = frame.has_cue("who-may-not")
     of_states = (
