@@ -233,9 +233,7 @@ def test_disease_with_same_sign_makes_no_patient() -> None:
 
 
 @pytest.mark.parametrize("question", [MUNG_ZH, MUNG_EN])
-def test_what_possible_pattern_forbids_is_named_and_not_advised(
-    kitchen_runtime: Runtime, question: str
-) -> None:
+def test_what_pattern_forbids_is_named_not_advised(kitchen_runtime: Runtime, question: str) -> None:
     answer = ask(kitchen_runtime, question)
     assert re.search("绿豆.*忌用|[Mm]ung bean.*contraindicated", answer.text)
     assert answer.recommendations == ()

@@ -104,8 +104,8 @@ def _write_opening(
         else:
             part.opening.add(verbalizer.verbalize("o_undecided"))
             for branch in ("hot", "cold"):
-                for found in _plainest_reservation(context, choice, branch):
-                    part.opening.add(verbalizer.state_finding(found), *found.stated_claims)
+                for finding in _plainest_reservation(context, choice, branch):
+                    part.opening.add(verbalizer.state_finding(finding), *finding.stated_claims)
         return
     pieces: list[Piece] = []
     if differential.leaning and context.parsed.ailments:

@@ -41,6 +41,7 @@ from shiyi.answering.sections.records import (
     write_dose,
     write_evidence,
     write_identity,
+    write_joins,
     write_preparation,
     write_properties,
     write_reasons,
@@ -128,8 +129,8 @@ def _write_forms(
     forms = _forms if method in BY_PATHS else partial(_reporters, method=method)
     for form in forms(context, retrieved, runtime):
         part.extend(form(context))
-    if method in BY_PATHS and not (_rests(part) or parsed.urgent or beyond):
-        _write_joins(context, part)
+    if method in BY_PATHS and not (part.has_claims() or parsed.urgent or beyond):
+        write_joins(context, part)
     least = runtime.settings.answer.recommend_from
     written = method != "none" and not (parsed.urgent or beyond)
     if written and _reports(context, retrieved, part, method):
@@ -147,22 +148,9 @@ def _write_forms(
         write_ratings(context, part)
     write_reading(context, part)
     _write_missing(context, part, retrieved)
-    if not (_rests(part) or beyond or parsed.urgent or part.opening.lines):
+    if not (part.has_claims() or beyond or parsed.urgent or part.opening.lines):
         plain_ = verbalizer.verbalize("o_not_known")
         part.opening.add(write_none(verbalizer.language) if method == "neighbourhood" else plain_)
-
-
-def _write_joins(context: AnswerContext, part: Contribution) -> None:
-    """Write what joins the things named, else their record, where the form asked for has none."""
-    related = context.parsed.frame.has_cue("related")
-    found = write_relations(context, harms=True)
-    things = list_things(context.parsed) if related else ()
-    if things and not (_rests(found) or context.parsed.meets_anything()):
-        found = write_record(context, things)
-    if _rests(found):
-        lines, part.opening.lines = part.opening.lines, []
-        part.extend(found)
-        part.opening.lines += [] if related else lines
 
 
 def _rests_on(line: Line, predicate: NamedNode) -> bool:
@@ -256,8 +244,8 @@ def _unknown_matters(parsed: Question) -> bool:
 def _reports(context: AnswerContext, retrieved: Retrieval, part: Contribution, method: str) -> bool:
     """Return whether a method's claims are written out; Shiyi's only where all else is thin."""
     if method in BY_PATHS:
-        return method == "fused" and not _rests(part) and not part.opening.lines
-    settled = context.parsed.wants("constitution") and _rests(part)
+        return method == "fused" and not part.has_claims() and not part.opening.lines
+    settled = context.parsed.wants("constitution") and part.has_claims()
     advised = context.parsed.wants_advice() and (retrieved.paths or context.parsed.seasons)
     return not (settled or advised)
 
@@ -266,11 +254,6 @@ def _list_stated_claims(part: Contribution) -> frozenset[str]:
     """List the claims that a line rests on."""
     lines = (line for s in (part.opening, *part.sections) for line in s.lines)
     return frozenset(f.claim for line in lines for f in line.facts)
-
-
-def _rests(part: Contribution) -> bool:
-    """Return whether anything written so far rests on a claim."""
-    return any(line.facts for s in (part.opening, *part.sections) for line in s.lines)
 
 
 def _forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) -> list[Form]:
@@ -320,7 +303,7 @@ def _form(ask: str, context: AnswerContext, retrieved: Retrieval, runtime: Runti
 def _write_reasons(context: AnswerContext) -> Contribution:
     """Write the reasons that sources give, else what is recorded against in the states named."""
     part = write_reasons(context)
-    if not _rests(part) and context.parsed.states and not context.parsed.groups:
+    if not part.has_claims() and context.parsed.states and not context.parsed.groups:
         avoided = write_group(context) if find_groups(context) else write_avoid_list(context)
         noted = [(w.text, [avoided.facts[c] for c in w.claims]) for w in avoided.warnings]
         part = Contribution() if noted else part  # the notes are the reasons
@@ -375,7 +358,7 @@ def _list_forms(context: AnswerContext, retrieved: Retrieval, runtime: Runtime) 
     contribution = write_query_list(context, runtime.store)
     if contribution is not None:
         named = question.groups or len(question.drugs) > 1
-        beside = [] if _rests(contribution) or not named else _record_forms(context)
+        beside = [] if contribution.has_claims() or not named else _record_forms(context)
         counted = question.frame.wanted.measure == "count" and conditions == {"regulatoryStatus"}
         official = [write_law] if counted else []  # a name in the catalogue may be two things here
         results = [*official, lambda _: contribution, *beside]

@@ -206,6 +206,19 @@ def write_identity(context: AnswerContext) -> Contribution:
     return part
 
 
+def write_joins(context: AnswerContext, part: Contribution) -> None:
+    """Write what joins the things named, else their record, where the form asked for has none."""
+    related = context.parsed.frame.has_cue("related")
+    joins = write_relations(context, harms=True)
+    things = list_things(context.parsed) if related else ()
+    if things and not (joins.has_claims() or context.parsed.meets_anything()):
+        joins = write_record(context, things)
+    if joins.has_claims():
+        lines, part.opening.lines = part.opening.lines, []
+        part.extend(joins)
+        part.opening.lines += [] if related else lines
+
+
 def write_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
     """Write in short what is recorded of some things: profile and uses, or the harms noted.
 

@@ -235,11 +235,11 @@ def resolve(
     asked = [f for f in live if f.role in _ASKED and facts.is_a(f.iri, *MATERIAL)]
     drugs = [f.iri for f in own if f.role == "medicine" and (stop or f.assertion != "denied")]
     medicines = kinds((f for f in live if f.role == "asked_about"), SHIYI.Drug, SHIYI.DrugClass)
-    named = list(dict.fromkeys((*drugs, *medicines)))
-    if not asked and len(named) > 1 and frame.ask in _OF_MEDICINES:  # one beside the others
-        asked, drugs = [next(f for f in own if f.iri == named[0])], named[1:]
+    all_drugs = list(dict.fromkeys((*drugs, *medicines)))
+    if not asked and len(all_drugs) > 1 and frame.ask in _OF_MEDICINES:  # one beside the others
+        asked, drugs = [next(f for f in own if f.iri == all_drugs[0])], all_drugs[1:]
     elif asked:  # "valerian and barbiturates": each is asked about, and they meet
-        drugs = [iri for iri in named if iri not in {f.iri for f in asked}]
+        drugs = [iri for iri in all_drugs if iri not in {f.iri for f in asked}]
     ailments = tuple(
         x
         for x in kinds((f for f in live if f.role != "allergy"), *AILMENT)
@@ -250,8 +250,8 @@ def resolve(
     allergens = [iri for f in own if f.role == "allergy" for iri in _allergen_concepts(f, facts)]
     left_out = [f.iri for f in own if f.role == "asked_about" and f.assertion == "denied"]
     mentioned = (*ailments, *constitutions, *populations, *stages)
-    named = Person(mentioned, tuple(drugs), tuple(allergens), (), tuple(left_out))
-    person = build_person(profile, linker, facts, named)
+    stated = Person(mentioned, tuple(drugs), tuple(allergens), (), tuple(left_out))
+    person = build_person(profile, linker, facts, stated)
     absent = kinds((f for f in own if f.assertion == "denied"), *AILMENT)
     absent += tuple(s.iri for s in frame.patient.states if s.iri and s.assertion == "denied")
     aims = _aims(live, facts)

@@ -123,6 +123,10 @@ class Contribution:
     queries: list[str] = field(default_factory=list)
     concluded: str = ""  # verdict of the guidance that answers
 
+    def has_claims(self) -> bool:
+        """Return whether anything written so far rests on a claim."""
+        return any(line.facts for s in (self.opening, *self.sections) for line in s.lines)
+
     def section(self, heading: str) -> Section:
         """Return the section under ``heading``, new at the end if there is none."""
         for known in self.sections:
