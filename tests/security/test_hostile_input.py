@@ -245,6 +245,7 @@ FORMS = {
     "/rdf-graph-store": ("graph", "default"),
 }  # fmt: skip
 READING = {
+    "/api/complete",
     "/ask",
     "/api/ask/stream",
     "/audit",

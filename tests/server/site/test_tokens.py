@@ -34,8 +34,8 @@ WRITING = {"PUT", "POST", "DELETE", "PATCH"}
 # routes of method POST that read: they answer anyone and change nothing
 READING_POSTS = {
     "/sparql", "/api/ask", "/api/ask/replay", "/api/ask/sparql", "/api/ask/stream", "/api/audit",
-    "/api/check", "/api/frame", "/api/link", "/api/reconcile", "/audit", "/ask", "/check",
-    "/constitution",
+    "/api/check", "/api/complete", "/api/frame", "/api/link", "/api/reconcile", "/audit", "/ask",
+    "/check", "/constitution",
 }  # fmt: skip
 
 

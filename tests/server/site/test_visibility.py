@@ -133,7 +133,7 @@ POSTED: dict[str, list[dict[str, Any]]] = {
     "/api/audit": [{"json": {"text": QUESTION}}], "/api/frame": [{"json": {"text": QUESTION}}],
     "/audit": [{"data": {"text": QUESTION}}],
     "/ask": [{"data": {"q": QUESTION}}], "/api/ask/stream": [{"data": {"q": QUESTION}}],
-    "/constitution": [{"data": {}}],
+    "/constitution": [{"data": {}}], "/api/complete": [{"data": {"q": "pear"}}],
     "/api/check": [{"json": {"things": ["pear", "goji", "warfarin"]}}],
     "/check": [{"data": {"things": "pear\ngoji\nwarfarin"}}],
     "/api/link": [{"json": {"text": QUESTION}}],
