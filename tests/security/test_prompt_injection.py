@@ -90,13 +90,14 @@ def test_injected_orders_change_and_reveal_nothing(
     for attack, obeyed in ATTACKS:
         question = f"失眠吃什么好？{attack if place == 'question' else ''}"
         answer = ask(runtime, question)
-        first = answer.citations[0]
+        number = answer.citations[0].number if answer.citations else 1
         if place == "label":
+            first = answer.citations[0]
             hostile = replace(first, subject=Labelled(first.subject.iri, f"枸杞子{attack}"))
             answer = replace(answer, citations=(hostile, *answer.citations[1:]))
         result = json.dumps(
             {
-                "sentences": [{"text": obeyed, "claims": [first.number]}],
+                "sentences": [{"text": obeyed, "claims": [number]}],
                 "status": "accepted",
                 "sparql": "DROP ALL",
             }

@@ -21,7 +21,7 @@ def read_words(name: str) -> frozenset[str]:
 def read_lines(name: str) -> tuple[str, ...]:
     """Read one list line by line.
 
-    >>> "lily of the valley" in read_lines("not-names")
+    >>> "calla lily" in read_lines("not-names")
     True
     """
     text = artefact(f"ontology/lexicon/{name}.txt").read_text("utf-8")

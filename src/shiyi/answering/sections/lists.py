@@ -15,7 +15,6 @@ from shiyi.answering.sections.records import (
     write_toxic,
 )
 from shiyi.answering.sections.verdicts import distinguish, write_toxic_verdict
-from shiyi.answering.understanding.question import sanitize_words
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, write_red_flags
 from shiyi.answering.wording.verbalization import finish, verbalize
 from shiyi.model.answer import SafetyWarning
@@ -554,13 +553,3 @@ def _unread(context: AnswerContext, retrieved: Retrieval, part: Contribution) ->
     unread = [u for u in retrieved.texts if u.kind == PASSAGE and not u.claims]
     if unread and not retrieved.claims:
         part.missing.append(verbalize(context.verbalizer.language, "t_unread", n=str(len(unread))))
-
-
-def list_unchecked(context: AnswerContext) -> list[str]:
-    """List what of the profile could not be taken into account."""
-    verbalizer, question = context.verbalizer, context.parsed
-    words = map(sanitize_words, question.person.unknown[:5])
-    results = [verbalizer.verbalize("m_profile", word=word) for word in words]
-    if question.profile.pregnant and question.profile.sex == "male":
-        results.append(verbalizer.verbalize("m_contradiction"))
-    return results

@@ -76,7 +76,8 @@ def write_opening(
             _stop(context, part)
         return False
     _allergic(context, part)
-    write_duplicates(context, part)
+    if len({*question.materials, *question.drugs, *question.person.drugs}) > 1:
+        write_duplicates(context, part)
     if question.wants("stop_medicine"):
         _stop(context, part)
     beyond = question.frame.topics or question.is_only_beyond_food()

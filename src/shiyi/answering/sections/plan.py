@@ -24,7 +24,6 @@ from shiyi.answering.sections.guidance import (
 )
 from shiyi.answering.sections.lists import (
     find_groups,
-    list_unchecked,
     report,
     write_allergy,
     write_avoid_list,
@@ -62,7 +61,7 @@ from shiyi.answering.sections.terms import (
 from shiyi.answering.sections.verdicts import BARRING, level_of, write_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Line
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, list_unchecked
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI

@@ -18,7 +18,7 @@ from shiyi.answering.knowledge.facts import (
 from shiyi.answering.knowledge.severity import WARNINGS
 from shiyi.answering.safety import Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential
-from shiyi.answering.understanding.question import Question
+from shiyi.answering.understanding.question import Question, sanitize_words
 from shiyi.answering.wording.verbalization import Verbalizer, capital, finish, join_names, verbalize
 from shiyi.model.answer import Citation, Recommendation, SafetyWarning, Sentence
 from shiyi.model.iris import resource
@@ -519,3 +519,13 @@ def join_pieces(language: str, pieces: Iterable[Piece]) -> list[Piece]:
     written = [piece for piece in pieces if piece[0]]
     mark = "；" if language == "zh" else "; "
     return [(text if i < 2 else mark + text, facts) for i, (text, facts) in enumerate(written)]
+
+
+def list_unchecked(context: AnswerContext) -> list[str]:
+    """List what of the profile could not be taken into account."""
+    verbalizer, question = context.verbalizer, context.parsed
+    words = map(sanitize_words, question.person.unknown[:5])
+    results = [verbalizer.verbalize("m_profile", word=word) for word in words]
+    if question.profile.pregnant and question.profile.sex == "male":
+        results.append(verbalizer.verbalize("m_contradiction"))
+    return results

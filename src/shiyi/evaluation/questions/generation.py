@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from shiyi.answering.knowledge.facts import BENEFIT, Facts
@@ -71,17 +72,21 @@ class QuestionGenerator:
     def choices(self, edges: Sequence[Edge]) -> Iterator[Choice]:
         """Yield one question for each edge: the subject among others of its kind."""
         for place, edge in enumerate(edges):
-            wrong = dict.fromkeys(filter(None, (self._draw_other_subject(edge) for _ in range(9))))
-            if len(wrong) < 3:
+            wrong = self._draw_others(edge, 9) or self._draw_others(edge, 36)  # of few, again
+            if not wrong:
                 continue
             language, verb = self._language(edge), local_name(edge.predicate)
-            subjects = [edge.subject, *list(wrong)[:3]]
+            subjects = [edge.subject, *wrong]
             self.draw.shuffle(subjects)
             texts = [self._name(subject, language) for subject in subjects] + [NONE_OF[language]]
             options = tuple(zip("ABCDE", texts, strict=True))
             gold = frozenset("ABCD"[subjects.index(edge.subject)])
             stem = templates()[verb][1].format(o=self._name(edge.object, language))
             yield Choice(str(place), stem, options, gold, self._stratum(edge))
+
+    def _draw_others(self, edge: Edge, draws: int) -> list[str]:
+        others = dict.fromkeys(filter(None, (self._draw_other_subject(edge) for _ in range(draws))))
+        return list(others)[:3] if len(others) >= 3 else []
 
     def _statement(
         self, name: str, one: str, verb: str, other: str, truth: str, stratum: str
@@ -172,6 +177,7 @@ def _read_release(
     }
     stated = [f for f in overlay.facts if f.positive and not f.language]
     edges = [Edge(f.subject, f.predicate.value, f.object, f.claim, f.confidence) for f in stated]
+    edges.sort(key=attrgetter("subject", "predicate", "object"))  # one order for one seed
     return edges, concepts, others
 
 
