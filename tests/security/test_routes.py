@@ -97,7 +97,7 @@ def test_signing_in_redirects_to_no_other_site(desks: Desks) -> None:
 
 
 # forms posted so that a profile stays out of addresses; they write nothing
-ASKING = {"/ask", "/constitution", "/check", "/api/complete"}
+ASKING = {"/ask", "/constitution", "/check"}
 
 
 def test_no_form_of_another_site_writes(desks: Desks) -> None:

@@ -331,8 +331,10 @@ def api(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.route("/complete", methods=["GET", "POST"])  # what somebody takes is posted
     def complete() -> Response:
-        query = parse_request(CompletionQuery, request.values.to_dict(), site, strict=False)
-        if request.method == "POST":
+        posted = {"q": request.form["q"]} if request.method == "POST" else {}  # 400 without
+        values = request.values.to_dict() | posted
+        query = parse_request(CompletionQuery, values, site, strict=False)
+        if posted:
             return Response(_completions(site, query), content_type="application/json")
         return cache.response(lambda: _completions(site, query), "application/json")
 
