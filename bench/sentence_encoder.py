@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from shiyi.answering.understanding.reader.heads import (
+from shiyi.answering.understanding.reader.model import (
     ATTENTION_HEADS,
     ENCODER_FORMAT,
     HALF_PIECES,

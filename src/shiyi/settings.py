@@ -247,9 +247,7 @@ class RemoteSettings:
     retries: Int = 3  # with back-off, where the store is not reached or busy
     page: Int = 0  # rows asked for at a time; 0: all at once
     batch: Int = 5000  # quads in one update
-    shared: bool = (
-        True  # whether others write to it too, so that claims are counted at each opening
-    )
+    shared: bool = True  # whether others write to it, so that claims are counted at each opening
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

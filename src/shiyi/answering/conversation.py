@@ -14,7 +14,7 @@ from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.understanding.follow_ups import follow, is_statement
 from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.patient import build_profile
-from shiyi.answering.understanding.reader.heads import shipped_reader
+from shiyi.answering.understanding.reader.model import shipped_reader
 from shiyi.answering.understanding.reading import read_question
 from shiyi.errors import TooLargeError, UsageError
 from shiyi.linking.normalization import QuestionText

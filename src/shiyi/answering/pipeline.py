@@ -19,7 +19,7 @@ from shiyi.answering.understanding.differentiation import differentiate
 from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.mentions import link_question
 from shiyi.answering.understanding.question import Question, resolve
-from shiyi.answering.understanding.reader.heads import shipped_reader
+from shiyi.answering.understanding.reader.model import shipped_reader
 from shiyi.answering.understanding.reading import read_question
 from shiyi.answering.wording.draft import (
     AnswerContext,

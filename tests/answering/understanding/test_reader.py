@@ -12,7 +12,7 @@ import pytest
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.sections.terms import emergency_numbers
 from shiyi.answering.understanding.frame import ASKS, Frame
-from shiyi.answering.understanding.reader.heads import SHIPPED, Reader, shipped_reader
+from shiyi.answering.understanding.reader.model import SHIPPED, Reader, shipped_reader
 from shiyi.answering.understanding.reader.training import train_reader, utterances
 from shiyi.cli import main
 from shiyi.columnar.mapped_file import Memmap

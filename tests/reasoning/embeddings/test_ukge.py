@@ -9,7 +9,7 @@ from shiyi.errors import FormatError, IndexMismatchError, RangeError, UsageError
 from shiyi.evaluation.tasks.confidence import gaps, train_model
 from shiyi.reasoning.embeddings.model import KINDS, Model
 from shiyi.reasoning.embeddings.ranking import confidence_errors, filtered_ranks
-from shiyi.reasoning.embeddings.triples import Names, Row, TripleArray, read_rows
+from shiyi.reasoning.embeddings.triples import Names, Row, TripleArray
 from shiyi.reasoning.embeddings.ukge import train
 from shiyi.settings import ReasoningSettings
 from tests.tables import cases
@@ -82,13 +82,6 @@ def test_empty_graph_and_too_few_triples_are_refused() -> None:
 def test_confidence_that_is_no_number_in_range_refused(wrong: float) -> None:
     with pytest.raises(RangeError, match="confidence"):
         train([("a", "r", "b", wrong)], [])
-
-
-def test_a_faulty_line_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_text("a\tr\tb\t0.5\na\tr\tb\tnan\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="line 2"):
-        read_rows(path)
 
 
 def model(release: str = "sha256:1") -> Model:

@@ -41,7 +41,7 @@ from shiyi.answering.understanding.mentions import (
 from shiyi.answering.understanding.patient import parse_age, parse_sex, parse_states
 from shiyi.answering.understanding.question import Question, resolve
 from shiyi.answering.understanding.reader.alarms import emergency_signs
-from shiyi.answering.understanding.reader.heads import Reader, Span, shipped_reader
+from shiyi.answering.understanding.reader.model import Reader, Span, shipped_reader
 from shiyi.linking.linker import Linker
 from shiyi.linking.normalization import QuestionText, blank_spans, fold, space_words
 from shiyi.model.answer import Mention

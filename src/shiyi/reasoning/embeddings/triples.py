@@ -1,10 +1,8 @@
 """Confidence-weighted triples as arrays."""
 
-import gzip
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -70,29 +68,3 @@ def check_confidence(value: float) -> float:
     if not (math.isfinite(value) and 0.0 <= value <= 1.0):
         raise RangeError(f"a confidence is a number in [0, 1], not {value}")
     return value
-
-
-def read_rows(path: Path) -> tuple[Row, ...]:
-    """Read tab-separated head, relation, tail, confidence (``.gz`` too), every row.
-
-    Raise ``UsageError`` with the line that cannot be read, or where there is none.
-    """
-    rows = tuple(_rows(path))
-    if not rows:
-        raise UsageError(f"{path} holds no triples")
-    return rows
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            cells = line.rstrip("\r\n").split("\t")
-            try:
-                head, relation, tail, confidence = cells
-                yield head, relation, tail, check_confidence(float(confidence))
-            except ValueError as fault:  # RangeError is one
-                raise UsageError(
-                    f"{path}, line {number}: head, relation, tail and a confidence in [0, 1], "
-                    f"tab-separated, are wanted, not {line.strip()[:80]!r} ({fault})"
-                ) from fault

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shiyi.answering.understanding.frame import ALARMS, ASKS
 from shiyi.answering.understanding.reader.alarms import alarm_of, find_slots
-from shiyi.answering.understanding.reader.heads import (
+from shiyi.answering.understanding.reader.model import (
     BUCKETS,
     FORMAT,
     HEADS,
