@@ -27,7 +27,7 @@ _BY_ASK: Final[Mapping[str, tuple[str, ...]]] = {
     "avoid": ("avoid", *JUDGED[:1], "combination"), "advice": ("eat", "effect"),
     "regulation": ("regulation",), "clarification": (*JUDGED, "identity", "difference"),
     "stop_medicine": ("combination", "suitability"), "constitution": ("meaning",),
-    "list": ("meaning", "eat", "use"), "property": ("meaning",),
+    "list": ("eat", "meaning", "use"), "property": ("meaning",),
 }  # fmt: skip
 _LOOSE: Final = frozenset({*JUDGED, "avoid"})  # topics of which the words alone are no clear sign
 _OF_ONE: Final = frozenset({"effect", "meaning", "regulation", "nature"})  # topics, of no pair
@@ -109,8 +109,10 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     rests on no opened work is left out.
     """
     parsed = context.parsed
-    contents = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
-    ranked = contents and parsed.frame.has_cue("most") and not parsed.frame.has_cue("of-products")
+    conditions = parsed.frame.conditions
+    contents = any(c.property == "hasNutrient" for c in conditions)
+    ordered = parsed.frame.has_cue("most") or any(c.operator == "less" for c in conditions)
+    ranked = contents and ordered and not parsed.frame.has_cue("of-products")
     listed = parsed.wants("list") or (contents and parsed.frame.has_cue("foods-asked"))
     terms = parsed.of_kind(context.facts, SHIYI.Rule)
     listed = listed and bool(parsed.groups or not terms)
@@ -151,8 +153,8 @@ def choose_guidance(context: AnswerContext, *, opened: bool = False) -> tuple[Gu
     ]
     guides = [g for g in near if not _is_overruled(context, g)]
     if listed:  # what has most of a nutrient: all that is set beside it has to be in a statement
-        conditions = (c for c in parsed.frame.conditions if c.property != "hasNutrient")
-        beside = {value for c in conditions for value in c.value.split("|")[:1]}
+        others = (c for c in conditions if c.property != "hasNutrient")
+        beside = {value for c in others for value in c.value.split("|")[:1]}
         guides = [g for g in guides if g.topic == "content" and beside <= {*g.about}]
         guides = [g for g in guides if context.facts.is_a(g.fact.subject, *_NUTRIENTS)]
     order = {topic: place for place, topic in enumerate((*topics[0], *topics[1]))}

@@ -271,6 +271,10 @@ def _matching_claims(thing: str, condition: Condition, facts: Facts) -> Iterator
 def write_query_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
     """Write what meets the conditions of a question; nothing where it sets none."""
     frame, part = context.parsed.frame, Contribution()
+    little = any(c.operator == "less" for c in frame.conditions)
+    if little or (frame.has_cue("of-content") and not frame.conditions):
+        part.opening.add(context.verbalizer.verbalize("l_no_amount"))  # not those that have it
+        return part
     contents = {"hasIngredient", "hasNutrient"} & {c.property for c in frame.conditions}
     asked = contents and frame.has_cue("of-products")
     loaded = asked and any(store.match(None, RDF.type, SHIYI.DSProduct, None))

@@ -201,6 +201,7 @@ def _find_required(
         name = _relation(focus, facts, signs) if focus.iri and focus.role != "other_person" else ""
         if name:
             operator: Operator = "is_not" if focus.assertion == "denied" else "is"
+            operator = "less" if name == "hasNutrient" and _is_little(text, focus) else operator
             values = _nutrients(focus, facts) if name == "hasNutrient" else ()
             if name == BENEFIT and frame.has_cue("rich-in") and facts.is_a(focus.iri, *AILMENT):
                 values = _deficient_nutrients(focus, facts)  # foods with zinc for who lacks zinc
@@ -213,6 +214,13 @@ def _find_required(
             yield Condition(HARM if "with-caution" in signs else BENEFIT, "is", state.iri)
     for iri in frame.wanted.season:
         yield Condition("suitableSeason", "is", iri)
+
+
+def _is_little(text: QuestionText, focus: Focus) -> bool:
+    """Return whether little of a nutrient is asked for: "low in iron", 含铁少的."""
+    before, after = text.aligned[: focus.start], text.aligned[focus.end :]
+    little = cues("conditions")
+    return bool(little["little-before"].search(before) or little["little-after"].match(after))
 
 
 _WITH: Final = (
