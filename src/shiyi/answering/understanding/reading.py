@@ -147,8 +147,6 @@ def read_question(
         topics=find_foreign_topics(text),
         second=second,
     )
-    if whole.has_cue("from-age") and states and whole.ask in _OF_AGE:
-        whole = _with_first(whole, "may")
     whole = replace(whole, conditions=find_conditions(text, whole, facts))
     of_catalogue = all(c.property == "regulatoryStatus" for c in whole.conditions)
     of_rule = whole.ask == "meaning" or (whole.ask in _OF_RULES and of_catalogue)
@@ -161,7 +159,6 @@ def read_question(
     return whole, mentions
 
 
-_OF_AGE: Final = ("how", "dose", "property", "list")  # read, where an age is asked for
 _OF_RULES: Final = frozenset({"regulation", "why", "how", "dose", "evidence"})
 
 
